@@ -6,18 +6,25 @@ from collections.abc import Iterator, Sequence
 
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.config.settings import WebSettings
+from harness.ports.provider import Hosting
 from providers.installed import each_preset
 from tools.web.options import SEARCH_KEYS, WebOptions
 
+_HOSTING: dict[str, Hosting] = {"auto": "preferred", "native": "only"}
+
 
 def web_options(settings: WebSettings, keys: KeyStore) -> WebOptions:
-    """Return the options; the search service is the one in the settings, or the first with a key."""
+    """Return the options; the service of the model searches if the settings allow it, otherwise that with a key."""
 
     def find_key(service: str, variables: Sequence[str]) -> str:
         secret = keys.find(service, variables)
         return secret.value if secret else ""
 
-    return WebOptions(settings.allow_private, settings.robots, _service(settings, keys), find_key)
+    service = _service(settings, keys)
+    hosting = _HOSTING.get(settings.search, "")
+    return WebOptions(
+        settings.allow_private, settings.robots, service, "only" if hosting and not service else hosting, find_key
+    )
 
 
 def _service(settings: WebSettings, keys: KeyStore) -> str:

@@ -102,11 +102,12 @@ def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
             f'{preset.name}: name a model, as in {preset.name}/NAME; list_models("{preset.name}") lists them'
         )
     spec = ModelSpec(preset.name, model_id, thinking, base_url=base_url or "")
-    # Another server with the same protocol may not support this part of it.
+    # Another server with the same protocol may not support these parts of it.
     enforces = endpoint.is_vendors_own and preset.enforces_schema(model_id)
+    searches = endpoint.is_vendors_own and preset.searches(model_id)
     info = _model_info(endpoint, model_id, service)
     provider = _keyed(ImageFallback(service, endpoint, info), endpoint, options.get("api_key"))
-    return Model(provider, spec, info, native_schema=enforces)
+    return Model(provider, spec, info, native_schema=enforces, native_search=searches)
 
 
 async def list_models(

@@ -127,7 +127,7 @@ def _faults_of_the_preset(preset: Preset) -> Iterator[str]:
         yield "base_url must begin with http:// or https://, or be empty if base_url_variable is set"
     if not _is_texts([*preset.headers, *preset.headers.values()]):
         yield "headers must be strings"
-    for field in ("own_urls", "native_schema"):
+    for field in ("own_urls", "native_schema", "native_search"):
         yield from _faults_of_the_pattern(field, getattr(preset, field))
 
 

@@ -119,6 +119,7 @@ class Preset(Struct, frozen=True):
     local_port: int | None = None
     window_path: str = ""
     native_schema: str = ""
+    native_search: str = ""
     text_only: str = ""
     headers: Mapping[str, str] = {}
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -167,6 +168,10 @@ class Preset(Struct, frozen=True):
     def enforces_schema(self, model_id: str) -> bool:
         """Return True if the service can enforce an output schema for this model."""
         return bool(self.native_schema) and re.match(self.native_schema, model_id) is not None
+
+    def searches(self, model_id: str) -> bool:
+        """Return True if the service can search the web for this model."""
+        return bool(self.native_search) and re.match(self.native_search, model_id) is not None
 
     def is_text_only(self, model_id: str) -> bool:
         """Return True if the model is known not to support images."""

@@ -36,12 +36,12 @@ def builtin_tools(
             of known model services; called when the first command runs.
         compression: Compression of the output of commands for the model.
         optional: Names of the `OPTIONAL_TOOLS` to return as well.
-        web: Options of the web tools; `web_search` is returned only if they name a search service.
+        web: Options of the web tools; `web_search` is returned only if something can search.
     """
     from tools.builtin import CLASSES, LazyTool, ToolOptions
 
     options = ToolOptions(secrets, compression, web)
-    has_search = web is not None and bool(web.service)
+    has_search = web is not None and bool(web.service or web.hosting)
     return [LazyTool(name, options) for name in (*CLASSES, *optional) if has_search or name != "web_search"]
 
 

@@ -91,6 +91,7 @@ class LazyTool(Revisable):
         self.label = manifest.label
         self.mutates: bool | Literal["by_call"] = manifest.mutates
         self.deferred = manifest.deferred
+        self.hosting = options.web.hosting if options.web and name == "web_search" else ""
         self.parameters = manifest.parameters
         self._create = partial(create_tool, name, options)
         self._loaded: BuiltinTool | None = None

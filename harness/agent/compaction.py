@@ -8,6 +8,7 @@ import logging
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.agent.hosted_tools import request_specs
 from harness.agent.limits import with_price
 from harness.agent.model_request import in_own_task, provider_errors, request_of
 from harness.agent.reminders import mode_reminder
@@ -37,7 +38,6 @@ from harness.instructions.loading import compaction_instructions
 from harness.messages import AssistantMessage, Usage, UsageSource, UserMessage, synthetic, user
 from harness.ports.hooks import Block
 from harness.ports.provider import Model, Request, known_model_info
-from harness.ports.tool import specs_of
 
 logger = logging.getLogger(__name__)
 
@@ -256,7 +256,8 @@ class SummaryQuestion:
         """Return a request like the next one of the run, so that the provider's cache serves its beginning."""
         run, state = self._run, self._run.state
         shown = converted([*state.context.view.messages, synthetic(question.prompt)], run.options.convert_to_llm)
-        request = replace(request, messages=with_sent_calls(shown, state.tools, state.late), tools=specs_of(run.tools))
+        tools = request_specs(run.tools, self._model, run.permissions)
+        request = replace(request, messages=with_sent_calls(shown, state.tools, state.late), tools=tools)
         return await run.hooks.before_model(request)
 
     def _record(self, usage: Usage) -> None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from harness.agent.hosted_tools import request_specs
 from harness.agent.limits import with_price
 from harness.agent.model_request import as_stream_error, in_own_task, provider_errors, request_of
 from harness.agent.planning import count_turn
@@ -184,7 +185,7 @@ class _ModelCall:
     async def _request(self) -> Request:
         run = self._run
         with as_stream_error("the tools could not be listed"):
-            tools = specs_of(run.tools)
+            tools = request_specs(run.tools, self._model, run.permissions)
         request = replace(
             await request_of(run.options, run.state, self._model.spec, run.bus.session_id),
             messages=with_sent_calls(self._context.messages, run.state.tools, run.state.late),

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from harness.agent.agent_base import AgentBase
 from harness.agent.guardrails import Reject, apply_guardrails
+from harness.agent.hosted_tools import request_specs
 from harness.agent.limits import with_price
 from harness.agent.model_request import request_of
 from harness.agent.reply import ReplyBuilder, read_reply
@@ -22,7 +23,7 @@ from harness.errors import Rejected, StreamError
 from harness.events import UsageAdded
 from harness.messages import AssistantMessage, Message, Text, ToolResult, Usage, UserMessage
 from harness.ports.provider import Model, Request, known_model_info
-from harness.ports.tool import Tool, specs_of
+from harness.ports.tool import Tool
 
 PREFIX = (
     "<aside>\nThe user asks a side question while the main work continues without you here. Answer it in words from "
@@ -77,7 +78,7 @@ async def _request(agent: AgentBase, messages: Sequence[Message]) -> Request:
     tools: Sequence[Tool] = state.available_tools
     if options.tool_filter is not None:
         tools = options.tool_filter(tools, agent.history.messages)
-    specs = specs_of(tools)
+    specs = request_specs(tools, state.model, state.permissions)
     shown = await side_context(options, state, messages, specs)
     request = await request_of(options, state, state.model.spec, agent.session_id)
     request = replace(request, messages=with_sent_calls(shown, state.tools, state.late), tools=specs)

@@ -8,7 +8,7 @@ the reply failed, also after the first delta. It never retries; `harness.agent.r
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -17,6 +17,14 @@ from harness.deltas import Delta
 from harness.messages import JsonObject, JsonValue, ModelMessage, ModelSpec
 from harness.structs import Redacted
 from harness.thinking_level import ThinkingLevel
+
+Hosting: TypeAlias = Literal["", "preferred", "only"]
+"""Use of the service's own tool of the same name, which the service runs itself.
+
+- empty: never
+- `preferred`: instead of the declared tool, where the service has one
+- `only`: the tool is not declared where the service has none
+"""
 
 
 class ToolSpec(Struct, frozen=True):
@@ -28,6 +36,8 @@ class ToolSpec(Struct, frozen=True):
     """Description for the model."""
     parameters: JsonObject
     """JSON Schema of type object."""
+    hosting: Hosting = ""
+    """Set only if the service should run the tool; see `Model.native_search`."""
 
 
 class OutputSchema(Struct, frozen=True):
@@ -190,6 +200,8 @@ class Model(Struct, frozen=True):
     """Source of context window, price and capabilities."""
     native_schema: bool = False
     """True if the provider can constrain the reply to an `OutputSchema`."""
+    native_search: bool = False
+    """True if the service searches the web itself, for a tool `web_search` with `ToolSpec.hosting`."""
 
     def supports_thinking(self, level: ThinkingLevel, *, with_tools: bool = True) -> bool:
         """Return True if the model supports this thinking level; `with_tools` if the request offers tools."""

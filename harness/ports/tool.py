@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 from msgspec import Struct
 
 from harness.messages import JsonObject, Message, Text, ToolCall, UserContent
-from harness.ports.provider import ToolSpec
+from harness.ports.provider import Hosting, ToolSpec
 from harness.risk import Risk
 from harness.views import View
 
@@ -253,7 +253,13 @@ def is_deferred(tool: Tool) -> bool:
     return getattr(tool, "deferred", False) is True
 
 
+def hosting_of(tool: Tool) -> Hosting:
+    """Return the attribute `hosting` of a tool that services may run themselves; empty for any other."""
+    return getattr(tool, "hosting", "")
+
+
 def specs_of(tools: Sequence[Tool]) -> tuple[ToolSpec, ...]:
+    """Return the declarations of tools, all run by the agent."""
     return tuple(ToolSpec(tool.name, tool.description, tool.parameters) for tool in tools)
 
 

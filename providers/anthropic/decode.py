@@ -14,6 +14,8 @@ from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
 from providers.net.stream import ReplyDecoder
 from providers.wire.citations import Raw, as_object, citation, merged, objects
+from providers.wire.encoding import parsed_json
+from providers.wire.hosted_search import SEARCH, as_signature, results_text, search_text
 
 UsageCounts: TypeAlias = "dict[str, int | dict[str, int | None] | str | None]"
 STOP_REASONS: Mapping[str, StopReason] = {
@@ -27,6 +29,8 @@ BLOCKS: Mapping[str, BlockKind] = {
     "thinking": "thinking",
     "redacted_thinking": "thinking",
     "tool_use": "tool_call",
+    "server_tool_use": "thinking",
+    "web_search_tool_result": "thinking",
 }
 HOUR_CACHE_TOKENS = "ephemeral_1h_input_tokens"
 STATUS_OF_ERROR = {
@@ -52,6 +56,8 @@ class ContentBlock(TypedDict):
     id: str
     name: str
     input: NotRequired[dict[str, object]]
+    tool_use_id: NotRequired[str]
+    content: NotRequired[list[dict[str, Any]] | dict[str, Any]]
 
 
 class EventDelta(TypedDict):
@@ -93,6 +99,7 @@ class MessageDecoder(ReplyDecoder):
         self._refusal = ""
         self._open: dict[int, BlockEnd] = {}
         self._cited: dict[int, list[Raw]] = {}
+        self._searches: dict[int, tuple[ContentBlock, str]] = {}
         self._is_complete = False
 
     @property
@@ -111,8 +118,7 @@ class MessageDecoder(ReplyDecoder):
             case "content_block_start":
                 return self._block_start(event["index"], event["content_block"])
             case "content_block_stop":
-                end = self._open.pop(event["index"], None)
-                return (self._with_citations(end),) if end else ()
+                return self._block_end(event["index"])
             case "message_start":
                 self._response_id = event["message"].get("id", "")
                 self._count(event["message"].get("usage"))
@@ -134,12 +140,21 @@ class MessageDecoder(ReplyDecoder):
         stop = STOP_REASONS.get(self._stop, "stop")
         error = f"the model refused: {plain(self._refusal) or 'no reason given'}" if stop == "error" else None
         ends = [self._with_citations(end) for end in self._open.values()]
+        # Without its input, a search cannot be sent back.
+        ends += map(BlockEnd, self._searches)
         return (*ends, Done(stop, self._usage(), self._response_id, error))
 
     def _block_start(self, index: int, block: ContentBlock) -> Sequence[Delta]:
         kind = BLOCKS.get(block["type"])
-        if kind is None:
+        if kind is None or (block["type"] == "server_tool_use" and block["name"] != SEARCH):
             return ()
+        if block["type"] == "server_tool_use":
+            self._searches[index] = (block, "")
+            return (BlockStart(index, kind),)
+        if block["type"] == "web_search_tool_result":
+            item = {name: block.get(name) for name in ("type", "tool_use_id", "content")}
+            text = results_text(block.get("content"))
+            return (BlockStart(index, kind), BlockDelta(index, text), BlockEnd(index, as_signature(item)))
         is_call = kind == "tool_call"
         start = BlockStart(index, kind, block["id"], block["name"]) if is_call else BlockStart(index, kind)
         if cited := block.get("citations"):
@@ -153,6 +168,9 @@ class MessageDecoder(ReplyDecoder):
 
     def _block_delta(self, event: AnthropicStreamEvent) -> Sequence[Delta]:
         index, delta = event["index"], event["delta"]
+        if index in self._searches and delta["type"] == "input_json_delta":
+            block, given = self._searches[index]
+            self._searches[index] = (block, given + delta["partial_json"])
         if index not in self._open:
             return ()
         match delta["type"]:
@@ -170,6 +188,12 @@ class MessageDecoder(ReplyDecoder):
             case _:
                 pass
         return ()
+
+    def _block_end(self, index: int) -> Sequence[Delta]:
+        if (search := self._searches.pop(index, None)) is not None:
+            return _searched(index, *search)
+        end = self._open.pop(index, None)
+        return (self._with_citations(end),) if end else ()
 
     def _with_citations(self, end: BlockEnd) -> BlockEnd:
         cited = self._cited.pop(end.index, None)
@@ -193,6 +217,13 @@ class MessageDecoder(ReplyDecoder):
             counts.get("cache_creation_input_tokens", 0),
             cache_write_1h=counts.get(HOUR_CACHE_TOKENS, 0),
         )
+
+
+def _searched(index: int, block: ContentBlock, given: str) -> Sequence[Delta]:
+    """Return the end of a search of the service, whose query arrived in pieces or with its start."""
+    arguments = as_object(parsed_json(given)) if given else block.get("input") or {}
+    item = {"type": block["type"], "id": block["id"], "name": block["name"], "input": arguments}
+    return BlockDelta(index, search_text(arguments.get("query"))), BlockEnd(index, as_signature(item))
 
 
 def _source(raw: Raw) -> Citation | None:

@@ -11,21 +11,23 @@ from harness.deltas import Delta
 from harness.errors import RequestRejected
 from harness.ports.provider import Request
 from providers.anthropic.decode import MessageDecoder
-from providers.anthropic.encode import encode
+from providers.anthropic.encode import SCHEMA, encode
 from providers.anthropic.thinking import MISSING_THINKING, ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
 from providers.http_provider import ANY_MODEL, HttpProvider, add_new
 from providers.net.stream import deltas
 from providers.wire.caching import accepted_marks, rejectable_marks
+from providers.wire.hosted_search import REJECTED_SEARCH, SEARCH
 from providers.wire.turns import ids_with_thinking
 
 API_VERSION = "2023-06-01"
 MODELS = "/v1/models?limit=1000"
-THINKING, SCHEMA = "thinking", "schema"
-"""Features that a model or a compatible server may not support."""
+THINKING = "thinking"
+"""Thinking, where a model or a compatible server does not support it; `encode` has more such features."""
 REFUSED_THINKING = r"thinking.*(signature|different conversation)|signature.*thinking"
 # Also for schemas that are too large or have too many optional properties.
 REFUSED_SCHEMA = r"output_config\.format|schema"
+SEARCHING = ((REJECTED_SEARCH, SEARCH),)
 REFUSED_FORM = r"thinking\.type|output_config|effort|adaptive thinking"
 
 
@@ -42,9 +44,8 @@ class AnthropicProvider(HttpProvider):
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
         transport = await self._transport_for(request)
-        enforces = SCHEMA not in self._rejected.of(request.spec.model_id)
         marked = replace(request, cache=accepted_marks(request.cache, self._rejected.of(ANY_MODEL)))
-        body = encode(marked, self._form(request, without), self._unreadable, enforces_schema=enforces)
+        body = encode(marked, self._form(request, without), self._unreadable, self._rejected.of(request.spec.model_id))
         return deltas(transport, "/v1/messages", body, MessageDecoder(transport.endpoint))
 
     def _form(self, request: Request, without: Set[str]) -> ThinkingForm:
@@ -54,6 +55,8 @@ class AnthropicProvider(HttpProvider):
     def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
         model_id, text = request.spec.model_id, str(error).lower()
         if request.output_schema and self._rejected.learn(model_id, error, ((REFUSED_SCHEMA, SCHEMA),)):
+            return True
+        if any(tool.hosting for tool in request.tools) and self._rejected.learn(model_id, error, SEARCHING):
             return True
         marks = rejectable_marks(request.cache, self._rejected.of(ANY_MODEL))
         if self._rejected.learn(ANY_MODEL, error, marks):

@@ -72,6 +72,8 @@ def replay_model(path: str, build: Callable[[Endpoint], Provider], thinking: Thi
     first = exchanges[0]
     preset = preset_for(first.preset)
 
+    is_vendors_own = Endpoint(preset, first.base_url).is_vendors_own
+
     async def free_info() -> ModelInfo:
         return replace(await PricedModelInfo(preset, first.model).load(), price=FREE)
 
@@ -79,7 +81,8 @@ def replay_model(path: str, build: Callable[[Endpoint], Provider], thinking: Thi
         ReplayProvider(ReplayQueue(path, exchanges), build),
         ModelSpec(NAME, path, thinking),
         LazyModelInfo(free_info),
-        native_schema=Endpoint(preset, first.base_url).is_vendors_own and preset.enforces_schema(first.model),
+        native_schema=is_vendors_own and preset.enforces_schema(first.model),
+        native_search=is_vendors_own and preset.searches(first.model),
     )
 
 

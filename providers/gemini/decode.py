@@ -14,6 +14,7 @@ from providers.net.http_errors import failure, plain
 from providers.net.stream import ReplyDecoder
 from providers.wire.blocks import BlockWriter
 from providers.wire.citations import Raw, as_object, citation, items, joined, merged, objects
+from providers.wire.hosted_search import as_signature, search_text
 from providers.wire.usage_reports import UsageReports
 
 FIELDS = frozenset(("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion", "createTime"))
@@ -48,6 +49,7 @@ STATUS_OF_ERROR: Mapping[str, int] = {
     "UNAVAILABLE": 503,
     "DEADLINE_EXCEEDED": 504,
 }
+SEARCH_ITEMS = ("toolCall", "toolResponse")
 KINDS = ("web", "retrievedContext", "maps", "image")
 
 
@@ -64,6 +66,8 @@ class Part(TypedDict, total=False):
     thought: bool | None
     thoughtSignature: str | None
     functionCall: FunctionCall | None
+    toolCall: dict[str, Any] | None
+    toolResponse: dict[str, Any] | None
 
 
 class Candidate(TypedDict, total=False):
@@ -164,8 +168,21 @@ class ContentDecoder(ReplyDecoder):
         if call := part.get("functionCall"):
             arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
             yield from self._blocks.call(call.get("name") or "", arguments, call.get("id") or "", signature)
+        elif kind := next((kind for kind in SEARCH_ITEMS if part.get(kind)), ""):
+            yield from self._search(kind, part)
         elif part.get("text") or signature:
             yield from self._speech("thinking" if part.get("thought") else "text", part.get("text") or "", signature)
+
+    def _search(self, kind: str, part: Part) -> Iterator[Delta]:
+        """Yield a search of the service or its response, which go back to it."""
+        yield from self._blocks.close()
+        arguments = as_object(as_object(part.get("toolCall")).get("args"))
+        queries = arguments.get("queries")
+        query = ", ".join(map(str, items(queries))) or arguments.get("query")
+        yield from self._blocks.start("thinking")
+        yield BlockDelta(self._blocks.index, search_text(query) if kind == "toolCall" else "Web search finished")
+        self._signature = as_signature({"type": kind, "part": part})
+        yield from self._blocks.close()
 
     def _speech(self, kind: BlockKind, text: str, signature: str | None) -> Iterator[Delta]:
         if self._signature:

@@ -18,6 +18,7 @@ from harness.messages import (
 )
 from harness.ports.provider import Request, ToolSpec
 from providers.gemini.models import generation, thinking_config
+from providers.wire.citations import as_object
 from providers.wire.encoding import (
     NO_OUTPUT,
     filled,
@@ -27,6 +28,7 @@ from providers.wire.encoding import (
     system_text,
     text_of,
 )
+from providers.wire.hosted_search import declared, is_hosted, item_in
 from providers.wire.turns import Role, TurnEncoder
 
 THINKING = "thinkingConfig"
@@ -36,6 +38,7 @@ UNSIGNED = "unsigned calls"
 """A feature that a service may not support, in addition to field names: tool calls without a signature."""
 FOREIGN_CALL = "skip_thought_signature_validator"
 """Signature that Google documents for calls which its model did not make."""
+SEARCH_ITEMS = frozenset(("toolCall", "toolResponse"))
 ROLES: Mapping[Role, str] = {"user": "user", "assistant": "model"}
 
 
@@ -48,10 +51,22 @@ def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
     system = system_text(request, with_schema=FORMAT in without)
     optional: JsonObject = {
         "systemInstruction": {"parts": [{"text": system}]} if system else None,
-        "tools": [{"functionDeclarations": [_declared(tool) for tool in request.tools]}] if request.tools else None,
+        **_tools(request, without),
         "generationConfig": _config(request, without),
     }
     return {"contents": [{"role": ROLES[role], "parts": parts} for role, parts in turns], **filled(optional)}
+
+
+def _tools(request: Request, without: Collection[str]) -> JsonObject:
+    functions: list[JsonValue] = [_declared(tool) for tool in declared(request.tools, without)]
+    if not any(is_hosted(tool, without) for tool in request.tools):
+        return {"tools": [{"functionDeclarations": functions}]} if functions else {}
+    # With functions, the service returns its searches, which have to be sent back.
+    tools = filled({"functionDeclarations": functions})
+    return {
+        "tools": [{"googleSearch": {}, **tools}],
+        "toolConfig": {"includeServerSideToolInvocations": True} if functions else None,
+    }
 
 
 def _declared(tool: ToolSpec) -> JsonObject:
@@ -137,6 +152,8 @@ class GeminiTurnEncoder(TurnEncoder):
             case Text(text):
                 part = self.text(text) if text.strip() or signature else None
             case Thinking():
+                if is_own and (item := item_in(block, SEARCH_ITEMS)):
+                    return {**as_object(item.get("part"))}
                 part = self.thinking(block) if signature else None
             case ToolCall():
                 part = self.call(block)

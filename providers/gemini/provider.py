@@ -20,6 +20,7 @@ from providers.gemini.models import thinking_config
 from providers.http_provider import HttpProvider
 from providers.net.stream import deltas
 from providers.net.transport import Transport
+from providers.wire.hosted_search import REJECTED_SEARCH, SEARCH
 
 # Features that models reject, by the text of their error.
 REJECTABLE = (("thought[_ ]signature", UNSIGNED), ("thinking", THINKING), ("temperature", TEMPERATURE))
@@ -78,7 +79,8 @@ class GeminiProvider(HttpProvider):
 
     def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
         schema = ((REJECTED_SCHEMA, FORMAT),) if request.output_schema else ()
-        return self._rejected.learn(request.spec.model_id, error, (*REJECTABLE, *schema))
+        search = ((REJECTED_SEARCH, SEARCH),) if any(tool.hosting for tool in request.tools) else ()
+        return self._rejected.learn(request.spec.model_id, error, (*search, *REJECTABLE, *schema))
 
 
 def key_header(endpoint: Endpoint) -> dict[str, str]:

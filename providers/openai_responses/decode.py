@@ -14,7 +14,8 @@ from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain, status_inside
 from providers.net.stream import ReplyDecoder
 from providers.wire.blocks import new_call_id
-from providers.wire.citations import Raw, annotated, as_object, joined, listed, merged, objects, page, placed
+from providers.wire.citations import Raw, annotated, as_object, items, joined, listed, merged, objects, page, placed
+from providers.wire.hosted_search import as_signature, search_text
 
 KINDS: Mapping[str, BlockKind] = {"reasoning": "thinking", "message": "text", "function_call": "tool_call"}
 TEXTS = frozenset(
@@ -41,7 +42,7 @@ class ResponseUsage(TypedDict, total=False):
 
 
 class OutputItem(TypedDict, total=False):
-    """A reasoning item, a message or a function call."""
+    """A reasoning item, a message, a function call or a search of the service."""
 
     type: Required[str]
     id: str | None
@@ -52,6 +53,8 @@ class OutputItem(TypedDict, total=False):
     summary: list[dict[str, Any]] | None
     encrypted_content: str | None
     results: list[dict[str, Any]] | None
+    status: str | None
+    action: dict[str, Any] | None
 
 
 class ResponseBody(TypedDict, total=False):
@@ -157,6 +160,9 @@ class ResponseDecoder(ReplyDecoder):
 
     def _end_item(self, index: int, item: OutputItem) -> Iterator[Delta]:
         """Yield the end of an item; some servers send a complete item without deltas."""
+        if item["type"] == "web_search_call":
+            yield from self._search(index, item)
+            return
         yield from self._start_block(index, item)
         kind = self._open.get(index)
         if kind is None:
@@ -170,6 +176,17 @@ class ResponseDecoder(ReplyDecoder):
             self._held_end = BlockEnd(index, citations=self._citations(item))
         else:
             yield BlockEnd(index, _signature(item) if kind == "thinking" else None)
+
+    def _search(self, index: int, item: OutputItem) -> Iterator[Delta]:
+        """Yield a search of the service, which goes back to it with the reasoning around it."""
+        yield from self._release_end()
+        action = as_object(item.get("action"))
+        kept = {name: item.get(name) for name in ("type", "id", "status", "action") if item.get(name) is not None}
+        queries = ", ".join(map(str, items(action.get("queries"))))
+        query = str(action.get("query") or queries or action.get("url") or "")
+        yield BlockStart(index, "thinking")
+        yield BlockDelta(index, search_text(query))
+        yield BlockEnd(index, as_signature(kept))
 
     def _release_end(self) -> Iterator[Delta]:
         if self._held_end is not None:

@@ -40,6 +40,7 @@ from providers.wire.encoding import (
     tool_name,
     without_blanks,
 )
+from providers.wire.hosted_search import declared, is_hosted
 
 LEAST_OUTPUT = 16
 ENCRYPTED = "reasoning.encrypted_content"
@@ -59,7 +60,7 @@ def encode(request: Request, without: Collection[str] = (), caching: CacheRule =
         "stream": True,
         "store": False,
         "instructions": system_text(request, with_schema=FORMAT in without),
-        "tools": [_tool(tool) for tool in request.tools],
+        "tools": _tools(request.tools, without),
         **cache_fields(caching, request),
         "max_output_tokens": None if limit is None else max(LEAST_OUTPUT, limit),
         "temperature": None if is_reasoning else request.temperature,
@@ -68,6 +69,11 @@ def encode(request: Request, without: Collection[str] = (), caching: CacheRule =
         FORMAT: {"format": {"type": "json_schema", **named_schema(answer)}} if answer else None,
     }
     return {name: value for name, value in filled(body).items() if name not in without}
+
+
+def _tools(tools: Collection[ToolSpec], without: Collection[str]) -> list[JsonValue]:
+    hosted: list[JsonObject] = [{"type": "web_search"} for tool in tools if is_hosted(tool, without)]
+    return [*(_tool(tool) for tool in declared(tools, without)), *hosted]
 
 
 def _tool(tool: ToolSpec) -> JsonObject:
@@ -129,6 +135,6 @@ def _reply(message: AssistantMessage, *, keeps_reasoning: bool) -> Iterator[Json
 
 
 def _reasoning_item(signature: str | None) -> JsonObject | None:
-    """Return the reasoning item stored by `decode`, if there is one."""
+    """Return the item stored by `decode`, if there is one: of reasoning, or of a search of the service."""
     item = parsed_json(signature or "")
-    return item if isinstance(item, dict) and item.get("type") == "reasoning" else None
+    return item if isinstance(item, dict) and item.get("type") in ("reasoning", "web_search_call") else None

@@ -15,6 +15,7 @@ from providers.openai_chat.models import reasons
 from providers.openai_responses.decode import ResponseDecoder
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
 from providers.preset import CacheRule
+from providers.wire.hosted_search import REJECTED_SEARCH, SEARCH
 
 # Fields that servers reject, by a pattern in the error.
 REJECTABLE = (
@@ -27,6 +28,7 @@ REJECTABLE = (
     (r"text\.format|schema", FORMAT),
     ("temperature", "temperature"),
 )
+SEARCHING = ((REJECTED_SEARCH, SEARCH),)
 
 
 class ResponsesProvider(HttpProvider):
@@ -46,8 +48,14 @@ class ResponsesProvider(HttpProvider):
 
     async def _send(self, request: Request, without: Set[str]) -> AsyncGenerator[Delta]:
         transport = await self._transport_for(request)
-        body = encode(request, self._rejected.of(ANY_MODEL), self._caching)
+        rejected = self._rejected.of(ANY_MODEL) | self._rejected.of(request.spec.model_id)
+        body = encode(request, rejected, self._caching)
         return deltas(transport, "/responses", body, ResponseDecoder(transport.endpoint))
 
     def _adapts(self, request: Request, without: set[str], error: RequestRejected) -> bool:
-        return error.status in (400, 422) and self._rejected.learn(ANY_MODEL, error, REJECTABLE)
+        model_id = request.spec.model_id
+        if error.status not in (400, 422):
+            return False
+        if any(tool.hosting for tool in request.tools) and self._rejected.learn(model_id, error, SEARCHING):
+            return True
+        return self._rejected.learn(ANY_MODEL, error, REJECTABLE)

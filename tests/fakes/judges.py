@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from harness.messages import JsonObject
 
@@ -55,6 +55,7 @@ def accepted_by_google(body: JsonObject) -> bool:
         "contents": list[types.Content],
         "systemInstruction": types.Content,
         "tools": list[types.Tool],
+        "toolConfig": types.ToolConfig,
         "generationConfig": types.GenerationConfig,
     }
     return all(_reads_as(judges[name], value) for name, value in body.items())
@@ -150,6 +151,9 @@ def _without(value: Any, names: frozenset[str]) -> Any:
 
 def _read(value: Any) -> Any:
     """Return the value as plain JSON; this validates lists that pydantic checks lazily."""
+    if isinstance(value, BaseModel):
+        # A block of a reply, which requests may contain as well.
+        return value.model_dump(mode="json", exclude_none=True)
     if isinstance(value, Mapping):
         return {key: _read(inner) for key, inner in value.items()}
     if hasattr(value, "__iter__") and not isinstance(value, str):

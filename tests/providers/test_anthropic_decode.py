@@ -121,7 +121,7 @@ def test_unknown_events_are_skipped() -> None:
         {"type": "ping"},
         START,
         {"type": "brand_new_event", "x": 1},
-        *block(0, {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, {"type": "new_delta"}),
+        *block(0, {"type": "server_tool_use", "id": "s", "name": "code_execution", "input": {}}, {"type": "new_delta"}),
         *block(1, {"type": "text", "text": ""}, {"type": "citations_delta"}, {"type": "text_delta", "text": "Hi"}),
         STOP,
     )

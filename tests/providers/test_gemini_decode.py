@@ -167,7 +167,7 @@ def test_unrequested_events_are_skipped() -> None:
         {"responseId": "r1"},
         {"candidates": [{"index": 0}], "modelVersion": "m"},
         {"candidates": [{"content": {"role": "model"}, "index": 0}]},
-        chunk({"executableCode": {"code": "1"}}, {"toolCall": {"id": "t"}}, {"text": "Hi"}),
+        chunk({"executableCode": {"code": "1"}}, {"videoMetadata": {"fps": 1}}, {"text": "Hi"}),
         {"candidates": [], "usageMetadata": {}},
         chunk({"inlineData": {"mimeType": "image/png", "data": ""}}, finish="STOP", createTime="2026-11-21T00:00:00Z"),
     )

@@ -98,9 +98,9 @@ def test_a_thought_keeps_what_the_model_needs_to_read_it_again() -> None:
 
 def test_unrequested_event_types_are_skipped() -> None:
     deltas = decoded(
-        item("added", 0, "web_search_call", id="ws"),
-        {"type": "response.web_search_call.searching", "output_index": 0},
-        item("done", 0, "web_search_call", id="ws"),
+        item("added", 0, "file_search_call", id="fs"),
+        {"type": "response.file_search_call.searching", "output_index": 0},
+        item("done", 0, "file_search_call", id="fs"),
         {"type": "response.unheard_of"},
         COMPLETED,
     )

@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from harness.ports.provider import Hosting
+
 SearchSetting: TypeAlias = Literal["auto", "native", "brave", "searxng", "tavily", "exa", "off"]
 """Search service; `native` is that of the model's service, `auto` that or the first one with a key."""
 
@@ -33,5 +35,7 @@ class WebOptions(Struct, frozen=True):
     """True to fetch only what robots.txt of a host allows."""
     service: str = ""
     """Name of the search service; empty if there is none, or if the service of the model searches."""
+    hosting: Hosting = ""
+    """Use of web search by the service of the model."""
     find_key: Callable[[str, Sequence[str]], str] = no_key
     """Returns the key of a search service by its name and variables, or the URL of a server; may block."""

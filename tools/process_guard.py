@@ -35,7 +35,12 @@ groups=' '
 while read -r line; do
   case $line in
     +*) groups="$groups${line#+} " ;;
-    -*) groups="${groups%% "${line#-}" *} ${groups#* "${line#-}" }" ;;
+    -*)
+      # Without the check, the name of an unknown group would double the list.
+      case $groups in
+        *" ${line#-} "*) groups="${groups%% "${line#-}" *} ${groups#* "${line#-}" }" ;;
+      esac
+      ;;
   esac
 done
 find_processes() {

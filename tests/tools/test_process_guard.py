@@ -136,6 +136,19 @@ def test_group_of_a_running_command_ends_with_the_program_where_processes_cannot
 
 
 @needs_tags
+def test_guard_with_reports_about_unknown_groups_still_ends_processes(program: Program):
+    forget = (
+        "from tools.process_guard import process_guard\nfor group in range(60): process_guard().forget(10**9 + group)"
+    )
+    program.start((LEADER.format(0), False), ending=forget)
+    (pid,) = program.pids(1)
+
+    program.end()
+
+    until(lambda: not is_alive(pid))
+
+
+@needs_tags
 async def test_guard_that_was_killed_is_started_again_by_the_next_command(tmp_path: Path):
     guard = ProcessGuard()
     guard.start()

@@ -32,6 +32,7 @@ class HostileServer(LocalHttp):
         self.challenge = "Bearer"
         self.token: dict[str, Any] = {"access_token": SECRET, "token_type": "Bearer"}
         self.is_endless = False
+        self.is_open = False
         self.asked: list[str] = []
 
     def answer(self, path: str) -> bytes:
@@ -55,6 +56,8 @@ class _Hostile(Handler):
         fake, parts = self.server.fake, urlsplit(self.path)
         fake.asked.append(self.path)
         self.rfile.read(int(self.headers.get("content-length", 0)))
+        if fake.is_open:
+            return self.send_body(200 if parts.path == "/mcp" else 404, b"")
         if parts.path == "/mcp":
             return self.send_body(401, b"", {"www-authenticate": fake.challenge})
         if parts.path == "/authorize":
@@ -130,6 +133,14 @@ async def test_client_metadata_document_replaces_registration_where_it_is_suppor
     [page] = [path for path in hostile.asked if path.startswith("/authorize")]
     assert httpx2.QueryParams(urlsplit(page).query)["client_id"] == document
     assert "/register" not in hostile.asked
+
+
+async def test_server_without_authentication_offers_no_login(hostile: HostileServer, tmp_path: Path):
+    hostile.is_open = True
+
+    text = await failure(hostile, tmp_path)
+
+    assert "the server requires no login, and the client could not be registered (Registration failed: 404" in text
 
 
 async def test_query_of_the_login_page_is_kept(hostile: HostileServer, tmp_path: Path):

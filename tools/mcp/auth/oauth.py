@@ -159,7 +159,7 @@ class OAuth(StoredOAuth):
             except StopAsyncIteration:
                 return
             except (OAuthFlowError, ValueError, httpx2.InvalidURL) as error:
-                problem = _reason(error)
+                problem = self._problem(error, attempt)
             except BaseException:
                 self._adopt(before)
                 raise
@@ -168,6 +168,10 @@ class OAuth(StoredOAuth):
         self._adopt(before)
         # Outside the except clause, whose exception may quote tokens.
         raise LoginFailed(f"MCP server {self._server.name}: {problem}")
+
+    def _problem(self, error: Exception, attempt: _Attempt) -> str:
+        is_needless = attempt.response is not None and attempt.response.status_code not in (401, 403)
+        return f"the server requires no login, and {_reason(error)}" if is_needless else _reason(error)
 
     def _challenge(self, attempt: _Attempt) -> httpx2.Response | None:
         """Return the response that the SDK reads: it names the scopes to request."""

@@ -64,8 +64,8 @@ class AgentSession(ABC):
         """Show one or two lines to the user."""
 
     @abstractmethod
-    def show_progress(self, text: str) -> None:
-        """Show what is going on; empty when it has ended."""
+    def show_activity(self, text: str) -> None:
+        """Show which model call outside of replies keeps the agent busy, and that it can be stopped; empty for none."""
 
     @abstractmethod
     def leave(self, again: str) -> None:
@@ -112,14 +112,14 @@ class AgentSession(ABC):
         from harness.messages import user  # not before the first paint
 
         hint = self._return_hint()
-        self.show_progress("writing a brief for a new session…")
+        self.show_activity("Writing a brief for a new session")
         try:
             brief = await self.agent.handoff()
         except CinchError as error:
             self.notice(f"No new session was started, because its brief failed: {error}", "warning")
             return
         finally:
-            self.show_progress("")
+            self.show_activity("")
         self.new_session()
         self.agent.append_messages([user(brief)])
         self.notice(f"The context was nearly full: this is a new session with a brief of the work. {hint}")

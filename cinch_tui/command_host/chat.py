@@ -76,7 +76,7 @@ class ChatCommandHost:
         self._chat.widgets.transcript.add(block)
 
     def show_progress(self, text: str) -> None:
-        self.session.show_progress(text)
+        self._chat.widgets.set_status(note=text)
 
     def show_activity(self, text: str) -> None:
         self._chat.widgets.set_status(state="running" if text else "idle")

@@ -79,9 +79,6 @@ class ChatSession(AgentSession):
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         self.view.widgets.notice(text, level)
 
-    def show_progress(self, text: str) -> None:
-        self.view.widgets.set_status(note=text)
-
     def grace(self) -> float:
         """Return the seconds for which keys still go to the prompt when a dialog opens unasked."""
         from cinch_tui.user_dialogs.interaction import grace
@@ -133,7 +130,6 @@ class ChatSession(AgentSession):
         self.view.widgets.set_status(approval=state.approval, allowed=allowed, skipped=self.assembly.folder.ignored)
 
     def show_activity(self, text: str) -> None:
-        """Show which model call outside of replies keeps the agent busy, and that it can be stopped; empty for none."""
         self.view.prompt.activity = text
         # The frame of the prompt shows it only while the prompt is empty.
         self.view.widgets.set_status(note=f"{text[0].lower()}{text[1:]}" if text else "")

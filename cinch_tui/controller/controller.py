@@ -344,7 +344,14 @@ class SessionController(ChatSession):
 
     def _receive_context_change(self, event: Event) -> None:
         """Show that a summary is being written, and how full the context window is after a change of the context."""
-        from harness.events import CompactionEnd, CompactionStart, CompactionUndone, ContextEdited, Evicted
+        from harness.events import (
+            CompactionEnd,
+            CompactionStart,
+            CompactionUndone,
+            ContextEdited,
+            ContextTrimmed,
+            Evicted,
+        )
 
         match event:
             case CompactionStart():
@@ -353,7 +360,7 @@ class SessionController(ChatSession):
             case CompactionEnd():
                 self.show_activity("")
                 self.show_usage()
-            case Evicted() | CompactionUndone() | ContextEdited():
+            case Evicted() | CompactionUndone() | ContextEdited() | ContextTrimmed():
                 self.show_usage()
             case _:
                 pass

@@ -156,11 +156,11 @@ class PlainCommandHost:
         self._writer.write(title, f"\n{strip_markdown(text)}")
 
     def show_progress(self, text: str) -> None:
-        self.session.show_progress(text)
+        if text:
+            self.notice(f"{text[0].upper()}{text[1:]}")
 
     def show_activity(self, text: str) -> None:
-        if text:
-            self.notice(f"{text}; {self.stop_key} stops.")
+        self.session.show_activity(text)
 
     def show_permissions(self) -> None:
         """Do nothing: there is no status line."""

@@ -58,9 +58,9 @@ class PlainSession(AgentSession):
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         self.writer.notice(text, level)
 
-    def show_progress(self, text: str) -> None:
+    def show_activity(self, text: str) -> None:
         if text:
-            self.notice(f"{text[0].upper()}{text[1:]}")
+            self.notice(f"{text}; Ctrl+C stops.")
 
     async def open(self) -> None:
         """Create the agent.

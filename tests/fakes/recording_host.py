@@ -82,8 +82,8 @@ class RecordingSession(AgentSession):
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         self._calls.append(("notice", text, level))
 
-    def show_progress(self, text: str) -> None:
-        self._calls.append(("show_progress", text))
+    def show_activity(self, text: str) -> None:
+        self._calls.append(("show_activity", text))
 
     def _show_history(self, messages: Sequence[Message]) -> None:
         self._calls.append(("show_history", str(len(messages))))

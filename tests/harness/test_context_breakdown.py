@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from harness.context.breakdown import Breakdown, ContextInputs, breakdown
 from harness.context.policy import ContextPolicy
 from harness.context.tokens import estimate_message, estimate_overhead, estimate_text
+from harness.context.trimming import Trim
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolCall, ToolResult, Usage, user
 from harness.ports.provider import ToolSpec
 
@@ -133,3 +134,13 @@ def test_application_only_messages_are_not_a_segment():
 
 def test_unknown_context_window_has_no_free_space():
     assert breakdown(CONVERSATION, ContextInputs()).free == 0
+
+
+def test_trimmed_messages_are_listed_as_left_out():
+    messages = [user("one " * 100), user("two " * 100), user("three " * 100), user("four")]
+    trim = Trim(dropped=frozenset({messages[1].id}), shares={messages[2].id: 20})
+
+    found = breakdown(messages, ContextInputs(trim=trim))
+
+    assert [segment.section for segment in found.segments] == ["start", "left out", "recent", "recent"]
+    assert found.segments[2].tokens <= 20

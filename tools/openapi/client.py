@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag, urljoin
@@ -77,6 +78,8 @@ class Client:
     """
 
     def __init__(self, read_timeout: float) -> None:
+        # The same filter is added once only.
+        logging.getLogger("httpx").addFilter(_WITHOUT_QUERY)
         self._read_timeout = read_timeout
         self._pools: dict[tuple[str, str, int], Pool] = {}
 
@@ -159,6 +162,18 @@ def _redirected(message: Message, status: int, target: str) -> Message:
         method = message.method if message.method in ("GET", "HEAD") else "GET"
         return Message(method, target, headers)
     return replace(message, url=target)
+
+
+class _WithoutQuery(logging.Filter):
+    """Removes the query from URLs that httpx logs: it may contain an API key."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(shown_url(str(each)) if "URL" in type(each).__name__ else each for each in record.args)
+        return True
+
+
+_WITHOUT_QUERY = _WithoutQuery()
 
 
 def _httpx_request(message: Message, read_timeout: float) -> httpx.Request:

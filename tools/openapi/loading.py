@@ -133,8 +133,11 @@ def _loaded(service: Service) -> LoadedApi:
     tools = [
         OperationTool(name, operation, base, service) for name, (operation, base) in zip(names, offered, strict=True)
     ]
-    for tool in tools:
+    for index, tool in enumerate(tools):
         tool.deferred = len(tools) > FEW if api.deferred is None else api.deferred
+        if index < FEW:
+            # The next request needs these schemas; building them would delay it.
+            _ = tool.parameters
     return LoadedApi(
         api, tuple(tools), tuple(skipped), tuple(_problems(service, tools)), documents.root.get("info").text("title")
     )

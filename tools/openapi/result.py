@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import mimetypes
 import os
@@ -18,6 +19,8 @@ from tools.openapi.security import Redactor
 
 MAX_LAYOUT_BYTES = 2_000_000
 """Size above which JSON is returned as received."""
+INLINE_BYTES = 64 * 1024
+"""Size up to which a result is built without a thread."""
 LINE_CHARS = 120
 _SHOWN_HEADERS = ("location", "link", "retry-after", "etag")
 _TEXT_TYPES = re.compile(r"text/|.*[/+](json|xml|yaml|x-yaml|javascript|graphql|x-www-form-urlencoded|ndjson)$|^$")
@@ -33,6 +36,12 @@ async def output_of(call: str, reply: Reply, context: ToolContext, redactor: Red
         context: Services of the call; a binary body is saved in its spill folder.
         redactor: Removes secrets that the service repeats.
     """
+    if len(reply.body) <= INLINE_BYTES:
+        return _output_of(call, reply, context, redactor)
+    return await asyncio.to_thread(_output_of, call, reply, context, redactor)
+
+
+def _output_of(call: str, reply: Reply, context: ToolContext, redactor: Redactor) -> ToolOutput:
     body = redactor.data(reply.body, is_truncated=reply.is_truncated)
     media_type = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     head = [f"{call} -> {reply.status} {reply.reason}".rstrip()]

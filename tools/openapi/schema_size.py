@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from harness.messages import JsonObject, JsonValue
 
-MAX_CHARS = 24_000
+MAX_CHARS = 12_000
 """Length of a schema as JSON above which descriptions and then levels are left out."""
 MAX_ENUM = 40
 """Number of values above which a schema that is too long names only some."""

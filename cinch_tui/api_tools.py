@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cinch_tui.permissions import is_enabled
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from cinch_tui.config.options import Options
     from cinch_tui.config.settings import Settings
     from harness.agent.agent import Agent
-    from harness.ports.tool import Tool
     from tools.openapi import LoadedApi, OpenApiTools
 
 STARTUP_WAIT_S = 3.0
@@ -30,12 +29,12 @@ class ApiTools:
         self._publish_notice = agent.notify
         self._apis: OpenApiTools | None = None
         self._loading: asyncio.Task[list[str]] | None = None
-        self._names: frozenset[str] = frozenset()
+        self._names: tuple[str, ...] = ()
 
     async def load(self, options: Options, settings: Settings) -> list[str]:
         """Offer the tools of all APIs in place of those offered before, and return notices for the user.
 
-        An interactive start does not wait long: tools that come later are added to the agent, with a notice.
+        An interactive start does not wait long: a reminder announces tools that come later.
         """
         if not options.apis and not self._names:
             return []
@@ -43,7 +42,10 @@ class ApiTools:
 
         await self.close()
         apis, problems = read_apis(options.apis, options.environ)
-        self._offer((), settings)
+        # Named before the first request, so that tools that come later can be found.
+        self._names = tuple(dict.fromkeys((*self._names, *(api.name for api in apis))))
+        for name in self._names:
+            self._agent.set_source_tools(_source(name), ())
         if not apis:
             return problems
         from tools.openapi import OpenApiTools
@@ -65,23 +67,21 @@ class ApiTools:
         self._loading = self._apis = None
 
     async def _load(self, apis: OpenApiTools, settings: Settings) -> list[str]:
-        self._offer(await apis.load_available(), settings)
+        await apis.load_available()
+        for loaded in apis.loaded:
+            offered = [tool for tool in loaded.tools if is_enabled(tool, settings)]
+            self._agent.set_source_tools(_source(loaded.api.name), offered)
         return [notice for loaded in apis.loaded for notice in notices_of(loaded)]
 
-    def _offer(self, tools: Sequence[Tool], settings: Settings) -> None:
-        others = [tool for tool in self._agent.state.tools if tool.name not in self._names]
-        offered = [tool for tool in tools if is_enabled(tool, settings)]
-        if offered or self._names:
-            self._names = frozenset(tool.name for tool in offered)
-            self._agent.set_tools([*others, *offered])
-
     def _report(self, loading: asyncio.Task[list[str]]) -> None:
-        if loading.cancelled():
-            return
-        names = ", ".join(loaded.api.name for loaded in (self._apis.loaded if self._apis else ()))
-        self._publish_notice(f"Tools of the APIs are available now: {names}")
-        for notice in loading.result():
-            self._publish_notice(notice, "warning")
+        if not loading.cancelled():
+            for notice in loading.result():
+                self._publish_notice(notice, "warning")
+
+
+def _source(name: str) -> str:
+    """Return the name of an API for the model."""
+    return f"the API {name}"
 
 
 def notices_of(loaded: LoadedApi) -> Iterator[str]:

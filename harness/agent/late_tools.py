@@ -8,7 +8,7 @@ offers at the first request is declared if it is small; everything else is found
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 
 from msgspec import Struct
 
@@ -113,7 +113,7 @@ class LateTools:
         tools = self.sources.tools
         if restored is not None and restored[0] == session:
             tools = tuple(sorted((t for t in tools if t.name in restored[1]), key=lambda t: restored[1].index(t.name)))
-        elif estimate_overhead("", specs_of(tools)) > _most_tokens(window):
+        elif _exceeds(tools, _most_tokens(window)):
             tools = ()
         self._frozen = _Frozen(session, tools, self.sources.names)
         self._announced = {}
@@ -151,6 +151,11 @@ class LateTools:
 
 def _most_tokens(window: int) -> float:
     return min(MAX_DECLARED_TOKENS, window * DECLARED_SHARE) if window else MAX_DECLARED_TOKENS
+
+
+def _exceeds(tools: Iterable[Tool], most: float) -> bool:
+    """Return True if tools take more tokens; the schemas of many need not all be built for that."""
+    return any(total > most for total in accumulate(estimate_overhead("", specs_of((tool,))) for tool in tools))
 
 
 def _by_source(names: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -29,6 +29,7 @@ from cinch_tui.subcommands.openapi import run
 from cinch_tui.trust.inventory import inventory
 from cinch_tui.trust.store import TrustStore
 from harness.errors import ConfigError
+from harness.events import Notice
 from harness.ports.interaction import NonInteractive
 from tools.openapi import Credentials, OpenApi, OperationFilter
 
@@ -171,7 +172,7 @@ def test_agent_has_the_tools_that_the_settings_offer(home: Home, monkeypatch: py
 
     assembly = asyncio.run(assemble(options, settings, NonInteractive()))
 
-    names = [tool.name for tool in assembly.agent.state.tools]
+    names = [tool.name for tool in assembly.agent.state.callable_tools]
     assert names[-1] == "openapi__pets__read_pet"
     assert "openapi__pets__delete_pet" not in names
     assert [text for text in assembly.warnings if text.startswith("API")] == [
@@ -179,6 +180,31 @@ def test_agent_has_the_tools_that_the_settings_offer(home: Home, monkeypatch: py
         "of the request",
         f"API none: {home.project / 'none.json'}: there is no such file",
     ]
+
+
+async def test_document_that_takes_long_is_loaded_in_the_background(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
+    monkeypatch.setattr("cinch_tui.api_tools.STARTUP_WAIT_S", 0)
+    home.folder.mkdir()
+    (home.folder / "pets.json").write_text(document(PATHS | {"/t": {"trace": {}}}))
+    home.write('[openapi.apis.pets]\ndocument = "pets.json"\n')
+    paths, apis = find_paths(os.environ), home.config().apis
+    sources = config_sources(paths, home.project)
+    options = Options(cwd=home.project, paths=paths, environ=os.environ, sources=sources, keep_session=False, apis=apis)
+
+    assembly = await assemble(options, build({"model.name": "anthropic/main"}), NonInteractive())
+    notices: list[str] = []
+    assembly.agent.subscribe(lambda event: notices.append(event.text) if isinstance(event, Notice) else None)
+
+    assert assembly.warnings == []
+    assert not [tool for tool in assembly.agent.state.callable_tools if tool.name.startswith("openapi__")]
+    while not notices:
+        await asyncio.sleep(0.01)
+    assert len([tool for tool in assembly.agent.state.callable_tools if tool.name.startswith("openapi__")]) == 2
+    assert notices[0].startswith("API pets: 1 operation is not offered")
+    await assembly.apis.close()
 
 
 def test_print_mode_calls_an_operation(home: Home) -> None:

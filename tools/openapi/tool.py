@@ -63,6 +63,10 @@ class OperationTool:
 
     @property
     def description(self) -> str:
+        return self._description
+
+    @cached_property
+    def _description(self) -> str:
         operation = self.operation
         texts = [operation.summary, " ".join(operation.description.split())]
         texts = [text for text in dict.fromkeys(texts) if text]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from harness.context.breakdown import Breakdown, ContextInputs, ContextSegment, breakdown, context_inputs, mcp_server_of
 from harness.context.summary_text import is_summary
 from harness.errors import CinchError
-from harness.messages import CustomMessage
+from harness.messages import CustomMessage, ToolResult
 
 if TYPE_CHECKING:
     from harness.agent.agent import Agent
@@ -71,7 +71,7 @@ class ContextEdits:
         return next((mark for mark, ids in marks.items() if message.id in ids), "")
 
     def find(self, reference: str) -> Message:
-        """Return the message with a number, or with an id, of which the beginning is enough.
+        """Return the message with a number or an id, as `recall` takes it: a beginning is enough, of a call the end.
 
         Raises:
             CinchError: No message of the conversation has it, or several have.
@@ -79,7 +79,7 @@ class ContextEdits:
         messages = self._agent.history.outline
         if reference.isdecimal() and 1 <= int(reference) <= len(messages):
             return messages[int(reference) - 1]
-        found = [each for each in messages if len(reference) >= MIN_ID and each.id.startswith(reference)]
+        found = [each for each in messages if len(reference) >= MIN_ID and _has_id(each, reference)]
         if len(found) != 1:
             problem = "several messages" if found else "no message"
             raise CinchError(f"{reference} names {problem}; /context lists the numbers")
@@ -102,6 +102,11 @@ class ContextEdits:
             "restore": self._agent.restore,
         }
         change[action](message.id)
+
+
+def _has_id(message: Message, reference: str) -> bool:
+    is_result_of = isinstance(message, ToolResult) and message.call_id.endswith(reference)
+    return is_result_of or message.id.startswith(reference)
 
 
 def _with_removed(usage: Breakdown, history: Sequence[Message], removed: Set[str]) -> Breakdown:

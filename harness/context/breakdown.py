@@ -113,10 +113,11 @@ def context_inputs(
 def breakdown(messages: Sequence[Message], inputs: ContextInputs) -> Breakdown:
     """Break down the context window. Pure, in time proportional to the conversation."""
     sent = [inputs.trim.truncated(message) for message in messages if not isinstance(message, CustomMessage)]
-    before, gone = _before(inputs), _left_out(inputs, sent)
+    before, trim = _before(inputs), _next_trim(inputs, sent)
+    sent, gone = [trim.truncated(message) for message in sent], inputs.trim.dropped | trim.dropped
     weights = _Weights([each.tokens for each in before], [False] * len(before))
     weights.add(sent, inputs.changed_after)
-    if not gone:
+    if not (gone or trim):
         weights.stretch(inputs.factor)
     sections: list[Section] = [each.section for each in before]
     sections.extend(_sections(sent, inputs.window, gone))
@@ -185,12 +186,12 @@ def _sections(messages: Sequence[Message], window: ContextPolicy, gone: Set[str]
             yield "start" if at < window.keep_first else "recent" if at >= recent else "middle"
 
 
-def _left_out(inputs: ContextInputs, messages: Sequence[Message]) -> set[str]:
-    gone = {*inputs.trim.dropped}
-    if inputs.budget:
-        shown = [message for message in messages if message.id not in gone]
-        gone |= fit(shown, inputs.budget - estimate_overhead(inputs.system, inputs.tools), inputs.window).trim.dropped
-    return gone
+def _next_trim(inputs: ContextInputs, messages: Sequence[Message]) -> Trim:
+    """Return what the next request leaves out and truncates because it would not fit."""
+    if not inputs.budget:
+        return Trim()
+    shown = [message for message in messages if message.id not in inputs.trim.dropped]
+    return fit(shown, inputs.budget - estimate_overhead(inputs.system, inputs.tools), inputs.window).trim
 
 
 class _Weights(Struct):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from fakes.dialogs import Host
 
 from cinch_tui.context_edits import ContextEdits
@@ -8,11 +9,12 @@ from cinch_tui.widgets.item_list import ItemList
 from harness.agent.agent import Agent
 from harness.context.breakdown import context_inputs
 from harness.context.overlay import Compaction, ContextOverlay, Eviction
+from harness.errors import CinchError
 from harness.messages import AssistantMessage, Message, Text, ToolCall, ToolResult, synthetic, user
 from providers.demo import scripted
 
-READ = AssistantMessage((Text("Let me look."), ToolCall("c1", "read_file", {"path": "a.py"})))
-OUTPUT = ToolResult("c1", "read_file", (Text("line\n" * 300),))
+READ = AssistantMessage((Text("Let me look."), ToolCall("call-c1", "read_file", {"path": "a.py"})))
+OUTPUT = ToolResult("call-c1", "read_file", (Text("line\n" * 300),))
 CONVERSATION: list[Message] = [
     user("Fix the parser."),
     READ,
@@ -62,6 +64,16 @@ async def test_removed_reply_leaves_with_its_result_and_can_be_restored():
         assert removed[1] == "reply Let me look. → read_file removed · left out"
         assert [each.id for each in context] == [CONVERSATION[at].id for at in (0, 3, 4)]
         assert list(agent.context_messages) == CONVERSATION
+
+
+async def test_message_is_found_by_number_id_and_call():
+    _, agent = stage()
+    edits = await ContextEdits.open(agent)
+
+    assert edits.find("3") is edits.find(OUTPUT.id[:8]) is edits.find("call-c1") is OUTPUT
+    for unknown in ("0", "6", "c1", "nothing"):
+        with pytest.raises(CinchError, match=f"{unknown} names no message"):
+            edits.find(unknown)
 
 
 async def test_cleared_result_is_marked_and_restored():

@@ -144,3 +144,13 @@ def test_trimmed_messages_are_listed_as_left_out():
 
     assert [segment.section for segment in found.segments] == ["start", "left out", "recent", "recent"]
     assert found.segments[2].tokens <= 20
+
+
+def test_results_that_the_next_request_truncates_count_as_truncated():
+    inputs = replace(FRAME, budget=2_000)
+    long = [user("why?"), reply(Usage(), "a"), result("a", 40_000), user("and now?")]
+
+    whole = breakdown(long, inputs)
+
+    assert whole.used <= 2_000
+    assert whole.tokens_in("left out") == 0

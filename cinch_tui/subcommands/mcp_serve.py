@@ -23,7 +23,7 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.print_mode.output import Output
 from cinch_tui.subcommands.mcp import McpParser, warn
 from harness.errors import ConfigError
-from harness.ports.tool import Tool
+from harness.ports.tool import Tool, hosting_of
 
 TOKEN = "CINCH_MCP_TOKEN"
 """Environment variable with the token that HTTP clients must send."""
@@ -130,7 +130,8 @@ async def _until_signalled(serving: asyncio.Task[None]) -> int:
 
 def _chosen(tools: Sequence[Tool], globs: str) -> list[Tool]:
     """Return the tools that match one of the globs, separated by commas; without any, all that make sense."""
-    offered = [tool for tool in tools if tool.name not in CONVERSATION_TOOLS]
+    # A tool that only the service of a model runs needs a model.
+    offered = [tool for tool in tools if tool.name not in CONVERSATION_TOOLS and hosting_of(tool) != "only"]
     patterns = [pattern.strip() for pattern in globs.split(",") if pattern.strip()]
     chosen = [tool for tool in offered if not patterns or any(fnmatchcase(tool.name, each) for each in patterns)]
     if not chosen:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import hashlib
+import logging
 import secrets
 import shlex
 from collections.abc import Callable, Sequence
@@ -33,6 +34,8 @@ from harness.ports.tool import Tool
 from harness.terminal_text import escape_controls, strip_escapes
 from harness.user_requests import AllowForSession, AllowOnce, Approval, ApprovalRequest, Denied
 from harness.views import DiffView, TerminalView, TextView, View
+
+logger = logging.getLogger(__name__)
 
 Context = ServerRequestContext[Any, Any]
 APPROVAL = "approval"
@@ -268,8 +271,11 @@ async def serve_stdio(server: Server[Any]) -> None:
     """Serve one client over stdin and stdout until it closes stdin. Other output of this process goes to stderr."""
     from mcp.server.stdio import stdio_server
 
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    try:
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+    except* (BrokenPipeError, ConnectionResetError):
+        logger.info("the client closed the pipe for responses")
 
 
 async def serve_http(server: Server[Any], port: int, token: str) -> None:

@@ -88,8 +88,16 @@ def notices_of(loaded: LoadedApi) -> Iterator[str]:
     """Yield what the user should know about an API: problems, and operations that are not offered."""
     name = f"API {loaded.api.name}"
     yield from (escape_controls(f"{name}: {problem}") for problem in loaded.problems)
-    if count := len(loaded.skipped):
-        reasons = "; ".join(map(str, loaded.skipped[:MOST_REASONS]))
-        more = f"; {count - MOST_REASONS} more: cinch openapi list {loaded.api.name}" if count > MOST_REASONS else ""
-        text = f"{name}: {count} operation{'s are' if count > 1 else ' is'} not offered: {reasons}{more}"
+    by_reason: dict[str, list[str]] = {}
+    for skipped in loaded.skipped:
+        by_reason.setdefault(skipped.reason, []).append(skipped.operation)
+    if by_reason:
+        shown = [f"{_few(operations)}: {reason}" for reason, operations in by_reason.items()][:MOST_REASONS]
+        more = f"; see cinch openapi list {loaded.api.name}" if len(by_reason) > MOST_REASONS else ""
+        count = len(loaded.skipped)
+        text = f"{name}: {count} operation{'s are' if count > 1 else ' is'} not offered: {'; '.join(shown)}{more}"
         yield escape_controls(text)
+
+
+def _few(operations: list[str]) -> str:
+    return operations[0] if len(operations) == 1 else f"{operations[0]} and {len(operations) - 1} more"

@@ -24,6 +24,7 @@ MAPPINGS = ("variables", "headers", "credentials")
 
 _DEFINING = ("server", "variables", "headers")
 """Keys that only the table with the document may set: others could send its credentials elsewhere."""
+_SECRETS = ("bearer", "password", "api_key")
 _held = partial(Setting, guard="held")
 
 
@@ -101,7 +102,7 @@ def _api(table: ApiTable, environ: Mapping[str, str]) -> OpenApi:
     """Return the API that a table describes.
 
     Raises:
-        ValueError: an environment variable is not set.
+        ValueError: an environment variable is not set, or the document in a file decides who receives secrets.
     """
     from tools.openapi.configuration import Credentials, OpenApi, OperationFilter
 
@@ -124,6 +125,8 @@ def _api(table: ApiTable, environ: Mapping[str, str]) -> OpenApi:
 
     document = text("document")
     if not document.startswith(("http://", "https://")):
+        if not text("server") and (inner["credentials"] or inner["headers"] or any(map(text, _SECRETS))):
+            raise ValueError("needs `server`: whoever changes its document could have the credentials sent elsewhere")
         document = str(table.folder / Path(document).expanduser())
     limits = {name: plain[name] for name in ("timeout_s", "max_bytes") if name in plain}
     api = OpenApi(

@@ -113,8 +113,17 @@ def test_all_keys_of_a_table(home: Home) -> None:
     ]
 
 
+def test_document_in_a_file_does_not_decide_who_receives_secrets(home: Home) -> None:
+    home.write('[openapi.apis.a]\ndocument = "a.json"\nbearer = "secret"\n')
+
+    apis, problems = home.apis()
+
+    assert apis == []
+    assert "the API a needs `server`: whoever changes its document" in problems[0]
+
+
 def test_missing_variable_affects_one_api_only(home: Home) -> None:
-    home.write('[openapi.apis.a]\ndocument = "a.json"\nbearer = "${NONE}"\n[openapi.apis.b]\ndocument = "b.json"\n')
+    home.write('[openapi.apis.a]\ndocument = "a.json"\nserver = "${NONE}"\n[openapi.apis.b]\ndocument = "b.json"\n')
 
     apis, problems = home.apis()
 
@@ -131,7 +140,7 @@ def test_unknown_key_is_an_error(home: Home) -> None:
 
 
 def test_untrusted_project_offers_no_api(home: Home) -> None:
-    home.write('[openapi.apis.pets]\ndocument = "pets.json"\nbearer = "${TOKEN}"\n', project=True)
+    home.write('[openapi.apis.pets]\ndocument = "pets.json"\ntags = ["${TOKEN}"]\n', project=True)
 
     assert home.apis(TOKEN="s3cret") == ([], [])
     assert any("openapi.apis.pets" in notice for notice in home.config().notices)

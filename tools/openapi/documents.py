@@ -23,6 +23,8 @@ from tools.openapi.yaml_reader import YamlError, parse_yaml
 
 MAX_BYTES = 64 * 1024 * 1024
 """Maximum size of a document with all that it refers to, in bytes."""
+PART_BYTES = 64 * 1024
+"""Size of JSON that is decoded at once, in bytes."""
 MAX_DOCUMENTS = 200
 MAX_HOPS = 20
 """Maximum length of a chain of references."""
@@ -257,7 +259,7 @@ def parse_document(data: bytes, shown: str) -> JsonValue:
     problem = ""
     if data.lstrip()[:1] in (b"{", b"["):
         try:
-            return cast(JsonValue, msgspec.json.decode(data))
+            return _decoded(data, 4)
         except RecursionError as error:
             raise ConfigError(f"{shown}: nested too deeply") from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -269,6 +271,18 @@ def parse_document(data: bytes, shown: str) -> JsonValue:
     except YamlError as error:
         kind, why = ("JSON", problem) if problem else ("YAML", str(error))
         raise ConfigError(f"{shown}: is not valid {kind}: {why}") from error
+
+
+def _decoded(data: bytes, levels: int) -> JsonValue:
+    """Decode JSON; large objects part by part, since decoding holds the interpreter lock and blocks other threads."""
+    if len(data) > PART_BYTES and levels:
+        try:
+            parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        except msgspec.ValidationError:
+            pass
+        else:
+            return {name: _decoded(bytes(part), levels - 1) for name, part in parts.items()}
+    return cast(JsonValue, msgspec.json.decode(data))
 
 
 def check_version(value: JsonValue, shown: str) -> None:

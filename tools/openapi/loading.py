@@ -163,8 +163,8 @@ def _problems(service: Service, tools: Sequence[OperationTool]) -> list[str]:
     problems = [f"{uri} {why}" for uri, why in service.documents.missing.items()]
     missing = Counter(name for tool in tools for name in service.security.missing(tool.operation.security))
     if missing:
-        names = ", ".join(f"{name} ({count} operations)" for name, count in missing.most_common(3))
-        problems.append(f"no credentials for {names}")
+        names = (f"{name} ({count} operation{'s' if count > 1 else ''})" for name, count in missing.most_common(3))
+        problems.append(f"no credentials are configured for {', '.join(names)}")
     if not tools:
         problems.append("no operations are offered; check the document and the filters")
     return problems

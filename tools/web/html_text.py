@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 LONGEST_HTML = 3_000_000
-"""Characters that are converted, which takes about five seconds."""
+"""Characters that are converted."""
+MOST_TAGS = 100_000
+"""Tags that are converted, which takes about five seconds."""
 LEAST_MAIN = 0.25
 """Share of the page's text from which an element counts as its main part."""
 _LEAST_TEXT = 200
@@ -81,9 +84,10 @@ def html_to_markdown(source: str, url: str) -> HtmlText:
         source: The page.
         url: Its address.
     """
-    page = _parsed(source[:LONGEST_HTML])
+    kept = _bounded(source)
+    page = _parsed(kept)
     if page is None:
-        return HtmlText("", "", is_cut=False)
+        return HtmlText("", "")
     title = _title(page)
     base = next(iter(page.xpath("//base/@href")), "")
     _remove_invisible(page)
@@ -91,7 +95,16 @@ def html_to_markdown(source: str, url: str) -> HtmlText:
     _remove_chrome(main)
     _flatten_tables(main)
     _rewrite_links(main, urljoin(url, str(base)))
-    return HtmlText(title, _markdown(main), is_cut=len(source) > LONGEST_HTML)
+    return HtmlText(title, _markdown(main), is_cut=len(kept) < len(source))
+
+
+def _bounded(source: str) -> str:
+    """Return the beginning of a page up to the limits."""
+    source = source[:LONGEST_HTML]
+    if source.count("<") <= MOST_TAGS:
+        return source
+    tags = re.finditer("<", source)
+    return source[: next(islice(tags, MOST_TAGS, None)).start()]
 
 
 def _parsed(source: str) -> HtmlElement | None:

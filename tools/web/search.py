@@ -102,11 +102,19 @@ _MISSING = (
 )
 
 
+class SearchRejected(FetchError):
+    """A service rejected a request; `status` is the HTTP status."""
+
+    def __init__(self, status: int, content: bytes) -> None:
+        super().__init__(_rejection(status, content))
+        self.status = status
+
+
 async def search(service: SearchService, query: Query, key: str) -> list[SearchResult]:
     """Return what a service finds, at most as many results as asked for.
 
     Raises:
-        FetchError: The service rejected the request, or its response is invalid.
+        FetchError: The service rejected the request (`SearchRejected`), or its response is invalid.
         ProviderError: The service is unreachable.
     """
     request = service.request(query, key)
@@ -136,7 +144,7 @@ async def _response(request: SearchRequest) -> JsonValue:
     finally:
         await pool.close()
     if response.status_code != 200:
-        raise FetchError(_rejection(response.status_code, bytes(content)))
+        raise SearchRejected(response.status_code, bytes(content))
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:

@@ -11,6 +11,7 @@ from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from tools.untrusted_text import cleaned_text
+from tools.web import html_text
 from tools.web.content import Page, decoded, page_of
 from tools.web.download import Download, FetchError
 from tools.web.html_text import html_to_markdown
@@ -135,6 +136,15 @@ def test_charset_labels_mean_what_browsers_take_them_for() -> None:
 )
 def test_type_is_that_of_the_content(body: str, declared: str, kind: str) -> None:
     assert page(body, declared).kind == kind
+
+
+def test_page_with_too_many_tags_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_text, "MOST_TAGS", 1_000)
+
+    found = page("<p>start</p>" + "<br>" * 2_000 + "<p>end</p>")
+
+    assert found.text == "start"
+    assert "its end is missing" in found.notes[0]
 
 
 def test_json_is_formatted() -> None:

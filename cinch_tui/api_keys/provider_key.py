@@ -156,6 +156,10 @@ class ProviderKey(Struct, frozen=True):
     preset: Preset
 
     @property
+    def label(self) -> str:
+        return self.preset.label
+
+    @property
     def environment_key(self) -> Secret | None:
         """The key in the environment, which takes precedence over a stored one."""
         return EnvironmentCredentials(self.assembly.keys.environ).find(self.preset.name, self.preset.variables)

@@ -17,6 +17,8 @@ from cinch_tui.commands.registry import Choice, CommandGroup
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
+    from cinch_tui.api_keys.provider_key import ProviderKey
+    from cinch_tui.api_keys.search_key import SearchKey
     from harness.agent.guardrails import FoundSecret
 
 KEYS = CommandGroup("API keys")
@@ -36,7 +38,7 @@ KEYS.action("#keys", "list providers with a key and the source of the key", _sho
 
 
 def provider_choices(host: CommandHost) -> tuple[Choice, ...]:
-    """Return the providers that an API key can be stored for."""
+    """Return the providers and search services that an API key can be stored for."""
     from cinch_tui.reports.summaries import provider_names
 
     del host
@@ -61,12 +63,27 @@ async def _pick_provider(host: CommandHost) -> str:
 
 
 async def _enter_key(host: CommandHost, provider: str) -> None:
-    from cinch_tui.api_keys.provider_key import provider_key
-
-    key = provider_key(host.session.assembly, provider)
-    entered = await host.ask_key(f"API key for {key.preset.label}", key.note, key.check)
+    key = _key_of(host, provider)
+    entered = await host.ask_key(f"API key for {key.label}", key.note, key.check)
     if entered is not None:
         host.notice(await key.store(*entered))
+
+
+def _key_of(host: CommandHost, name: str) -> ProviderKey | SearchKey:
+    """Return the key of a provider or a search service.
+
+    Raises:
+        ConfigError: none that takes keys has this name.
+    """
+    from tools.web.options import SEARCH_KEYS
+
+    if name in SEARCH_KEYS:
+        from cinch_tui.api_keys.search_key import SearchKey
+
+        return SearchKey(host.session.assembly.keys, name)
+    from cinch_tui.api_keys.provider_key import provider_key
+
+    return provider_key(host.session.assembly, name)
 
 
 async def keep_key(host: CommandHost, provider: str, secret: str) -> None:
@@ -78,9 +95,9 @@ async def keep_key(host: CommandHost, provider: str, secret: str) -> None:
 
 
 async def _store_key(host: CommandHost, provider: str, secret: str) -> None:
-    from cinch_tui.api_keys.provider_key import KeyRefused, KeyUnchecked, provider_key
+    from cinch_tui.api_keys.provider_key import KeyRefused, KeyUnchecked
 
-    key = provider_key(host.session.assembly, provider)
+    key = _key_of(host, provider)
     match verdict := await key.check(secret):
         case KeyRefused(reason):
             raise ConfigError(f"the key is not stored: {reason}")

@@ -15,6 +15,7 @@ from harness.context.history import is_prompt
 from harness.messages import AssistantMessage, Message, UserMessage
 from harness.thinking_level import ThinkingLevel
 from providers.installed import each_preset
+from tools.web.options import SEARCH_KEYS
 
 TranscriptPart: TypeAlias = Literal["reply", "all", "code"]
 
@@ -70,8 +71,8 @@ def session_summary(assembly: Assembly) -> str:
 
 
 def provider_names() -> tuple[str, ...]:
-    """Return the providers that an API key can be stored for."""
-    return tuple(preset.name for preset in each_preset() if preset.variables)
+    """Return the providers and search services that an API key can be stored for."""
+    return (*(preset.name for preset in each_preset() if preset.variables), *SEARCH_KEYS)
 
 
 def model_names() -> tuple[str, ...]:
@@ -87,6 +88,9 @@ def key_summary(keys: KeyStore) -> str:
             lines.append(f"- {preset.name}: key from {found.source}")
         elif preset.variables:
             without.append(preset.name)
+    for name, variables in SEARCH_KEYS.items():
+        if found := keys.find(name, variables):
+            lines.append(f"- {name}: key from {found.source}")
     return "\n".join([*lines, f"- no key: {', '.join(without)}"] if without else lines)
 
 

@@ -281,6 +281,18 @@ async def test_hostile_names_and_reasons_are_shown_as_they_are():
     assert "it needs approval: [/nope] · in /home/ada/shop" in why
 
 
+async def test_url_is_shown_with_its_real_host():
+    url = "https://xn--80ak6aa92e.com/www.apple.com/login"
+    risk = Risk("read", subject=url, is_remote=True)
+    fetch = replace(EDIT, label="Fetch page", summary=url, view=TextView(url), decision=needs_approval(risk))
+    app = host(fetch)
+    async with app.run_test(size=(100, 30)):
+        heading = app.screen.query_one("#heading", Static).content
+
+        assert str(heading) == "Fetch page  xn--80ak6aa92e.com"
+        assert url in shown(app)
+
+
 async def test_enter_alone_does_not_allow_what_is_dangerous():
     app = host(RUN)
     async with app.run_test() as pilot:

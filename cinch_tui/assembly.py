@@ -18,6 +18,7 @@ from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
+from cinch_tui.mcp_session import McpSession
 from cinch_tui.models.connecting import choose_model, connect, connect_spec, full_name, optional_models
 from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules, reload_rules
 from cinch_tui.reports.notices import lost_jobs_notice
@@ -86,6 +87,7 @@ class Assembly(Struct):
     folder: Folder
     reminders: EnvironmentReminders
     apis: ApiTools
+    mcp: McpSession
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
@@ -329,6 +331,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         folder,
         reminders,
         ApiTools(agent),
+        McpSession(agent, options, settings),
         warnings=[*folder.problems, *warnings],
     )
 

@@ -151,7 +151,7 @@ class Usage(Tagged, frozen=True):
 
 
 UsageSource: TypeAlias = Literal[
-    "", "subagent", "side_question", "parallel", "judge", "aborted", "title", "compaction", "handoff"
+    "", "subagent", "side_question", "parallel", "judge", "aborted", "title", "compaction", "handoff", "sampling"
 ]
 """Use of tokens that belong to no reply in the history; `aborted` is a reply that was discarded; empty: unknown."""
 

@@ -98,6 +98,7 @@ OPTIONS: dict[str, dict[str, Any]] = {  # Any: each argument of `add_argument` h
     "--add-dir": {**_LIST, "metavar": "DIR", "help": "allow the agent to use another folder; repeatable"},
     "--config": {**_TEXT, "metavar": "FILE", "help": "use FILE instead of the user configuration file"},
     "--record": {**_TEXT, "metavar": "FILE", "help": "record requests and responses to FILE (keys are redacted)"},
+    "--require-mcp": {**_FLAG, "help": "in print mode, fail if an MCP server is not connected"},
     "--verbose": {**_FLAG, "help": "log debug messages; in print mode, report each step on stderr"},
     "-V --version": {"action": "version", "version": f"cinch {__version__}", "help": "show the version and exit"},
 }
@@ -182,6 +183,7 @@ class Arguments(argparse.Namespace):
     system: str
     record: str
     verbose: bool
+    require_mcp: bool
 
     @property
     def prompt(self) -> str:

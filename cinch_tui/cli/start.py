@@ -68,6 +68,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         add_dirs=tuple(working_folder(name, "--add-dir") for name in arguments.add_dir),
         system=arguments.system,
         verbose=arguments.verbose,
+        require_mcp=arguments.require_mcp,
         notices=config.notices,
         rules=config.rules,
         rule_examples=config.examples,

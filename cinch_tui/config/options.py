@@ -44,6 +44,8 @@ class Options(Struct, frozen=True):
     add_dirs: tuple[Path, ...] = ()
     system: str = ""
     verbose: bool = False
+    require_mcp: bool = False
+    """True to fail in print mode if an MCP server is not connected."""
     notices: tuple[str, ...] = ()
     """Warnings about the configuration, for the user."""
 

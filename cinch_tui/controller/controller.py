@@ -198,7 +198,7 @@ class SessionController(ChatSession):
         await self._show_all(agent.history.stored or agent.history.messages)
         if self._loaded is not None:
             collect_garbage()
-        for warning in (*self.options.notices, *assembly.warnings):
+        for warning in (*self.options.notices, *assembly.warnings, *await assembly.mcp.start()):
             self.notice(warning, "warning")
         self.sender.ready.set()
 

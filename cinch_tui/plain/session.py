@@ -81,7 +81,7 @@ class PlainSession(AgentSession):
         agent.subscribe(Notifications(self.menus.presence, self._call_user, self.settings.ui.notify_after_s).receive)
         self._renderer = LineRenderer(self.writer, agent, show_thinking=self.settings.ui.show_thinking)
         agent.subscribe(self._renderer)
-        for warning in (*self.options.notices, *assembly.warnings):
+        for warning in (*self.options.notices, *assembly.warnings, *await assembly.mcp.start()):
             self.notice(warning, "warning")
         self.notice(f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}")
         self.write_titles()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TextIO
 
@@ -15,7 +16,7 @@ from harness import events
 from harness.agent.agent import Agent
 from harness.codec import encode
 from harness.context.citations import sources_of, sources_text
-from harness.messages import ToolResult, new_id
+from harness.messages import JsonValue, ToolResult, new_id
 from harness.terminal_text import strip_escapes
 
 
@@ -25,8 +26,8 @@ class Printer:
     def __init__(self, output: Output) -> None:
         self._output = output
 
-    def begin(self, agent: Agent) -> None:
-        """Called before the prompt is sent."""
+    def begin(self, agent: Agent, servers: Sequence[JsonValue] = ()) -> None:
+        """Called before the prompt is sent, with the status of the MCP servers."""
 
     def write_event(self, event: events.Event) -> None:
         """Receive an event of the agent."""
@@ -63,9 +64,9 @@ class StreamJsonPrinter(Printer):
 
     _session_id = ""
 
-    def begin(self, agent: Agent) -> None:
+    def begin(self, agent: Agent, servers: Sequence[JsonValue] = ()) -> None:
         self._session_id = agent.session_id
-        self._output.write_json(init_line(agent))
+        self._output.write_json(init_line(agent, servers))
 
     def write_event(self, event: events.Event) -> None:
         for line in event_lines(event, self._session_id):

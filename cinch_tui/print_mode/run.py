@@ -15,10 +15,11 @@ from typing import TextIO
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from cinch_tui.assembly import assemble, wanted_session
+from cinch_tui.assembly import Assembly, assemble, wanted_session
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
+from cinch_tui.mcp_session import McpSession
 from cinch_tui.permissions import HeadlessApproval
 from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
 from cinch_tui.print_mode.output import Output
@@ -83,12 +84,14 @@ async def _run(job: PrintJob) -> int:
         user = HeadlessApproval() if job.settings.approval.headless == "allow" else NonInteractive()
         assembly = await assemble(job.options, job.settings, user, loaded)
         collect_garbage()
-        for warning in assembly.warnings:
+        for warning in (*assembly.warnings, *await assembly.mcp.start()):
             job.reporter.write(warning)
         agent = stopper.agent = assembly.agent
         job.output.on_failure = agent.abort
         try:
-            outcome = await _prompt(job, agent)
+            if not await _connect_servers(job, assembly.mcp):
+                return ExitStatus.FAILED
+            outcome = await _prompt(job, assembly)
         finally:
             stopper.agent = None
             await agent.close()
@@ -101,11 +104,20 @@ async def _run(job: PrintJob) -> int:
     return outcome.status
 
 
-async def _prompt(job: PrintJob, agent: Agent) -> Outcome:
+async def _connect_servers(job: PrintJob, mcp: McpSession) -> bool:
+    """Wait for the MCP servers and report those that are down. Return False if the run needs them all."""
+    await mcp.wait_ready()
+    for problem in mcp.unavailable:
+        job.reporter.write(problem)
+    return not (job.options.require_mcp and mcp.unavailable)
+
+
+async def _prompt(job: PrintJob, assembly: Assembly) -> Outcome:
+    agent = assembly.agent
     stats, printer = RunStats(), PRINTERS[job.options.output_format](job.output)
     for subscriber in (stats, job.reporter, printer.write_event):
         agent.subscribe(subscriber)
-    printer.begin(agent)
+    printer.begin(agent, assembly.mcp.status_records())
     result = await agent.prompt(await job.prompt.with_files(agent, job.reporter.write))
     if job.options.output_format in ("json", "stream-json"):
         # Only these formats need the prices, which are slow to load.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cinch_tui import __version__
 from harness.agent.agent import Agent
@@ -13,9 +13,10 @@ from harness.session.reading import object_at
 from harness.session.records import Envelope, api_block, assistant_lines, result_line
 
 
-def init_line(agent: Agent) -> JsonObject:
-    """Return the first line: the setup of the run."""
-    tools: list[JsonValue] = [tool.name for tool in agent.state.available_tools]
+def init_line(agent: Agent, servers: Sequence[JsonValue] = ()) -> JsonObject:
+    """Return the first line: the setup of the run, with the status of the MCP servers."""
+    state = agent.state
+    tools: list[JsonValue] = [tool.name for tool in (*state.available_tools, *state.late.searched)]
     return {
         "type": "system",
         "subtype": "init",
@@ -24,7 +25,7 @@ def init_line(agent: Agent) -> JsonObject:
         "cwd": str(agent.workspace.root),
         "model": agent.state.model.spec.name,
         "tools": tools,
-        "mcp_servers": [],
+        "mcp_servers": list(servers),
         "permissionMode": _permission_mode(agent),
         "slash_commands": [],
         "agents": [],

@@ -74,6 +74,7 @@ class AgentBase:
         self._cache = ResultCache(options.execution.cache_entries, options.execution.cache_turns)
         self.spawn_context: SpawnContext | None = None
         self._lifecycle: RunLifecycle | None = None
+        self._closers: list[Callable[[], Awaitable[None]]] = []
         self._idle = Flag(is_raised=True)
 
     @property
@@ -235,9 +236,15 @@ class AgentBase:
         """Add a synthetic message before the next reply. It starts no run."""
         self.inbox.reminders.put(synthetic(text))
 
+    def on_close(self, closer: Callable[[], Awaitable[None]]) -> None:
+        """Await a function when the agent is closed, such as one that ends connections of its tools."""
+        self._closers.append(closer)
+
     async def close(self) -> None:
         """Abort the run, stop background jobs, close connections, store the session and end all event streams."""
         await self._release()
+        while self._closers:
+            await self._closers.pop()()
         await self._bus.flush()
         self._bus.close()
 
@@ -261,7 +268,6 @@ class AgentBase:
         """
         self.ensure_idle()
         parent = self.identity.parent_run_id if request.continuation is None else self.identity.last_run_id
-        self.state.late.freeze(self._declaration_key, self.state.model_info.context_window)
         self._bus.run_id = request.run_id or self.identity.next_run(self.state.model.spec)
         self.state.last_error = None
         self._idle.drop()
@@ -300,7 +306,7 @@ class AgentBase:
         self.identity.restore(loaded.run_ids)
         self.state.cache_key = loaded.cache_key
         if loaded.tools:
-            self.state.late.restore(self._declaration_key, tool_names)
+            self.state.late.restore(self.state.cache_key or self.session_id, tool_names)
         self.state.prompt_cache.restore(self.session_id, loaded.system, loaded.tools, messages)
         self.state.tools = sorted(
             self.state.tools,
@@ -318,11 +324,6 @@ class AgentBase:
             tools: Its tools now, which replace those before; none while it is not connected.
         """
         self.state.late.sources.set(source, tools)
-
-    @property
-    def _declaration_key(self) -> str:
-        """Id of the session, or of the one it was forked from: forks declare the same tools."""
-        return self.state.cache_key or self.session_id
 
     def _new_run(self, request: RunRequest) -> Run:
         options = self.options

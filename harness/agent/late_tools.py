@@ -7,7 +7,7 @@ offers at the first request is declared if it is small; everything else is found
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 
 from msgspec import Struct
@@ -24,11 +24,17 @@ MAX_ANNOUNCED_CHARS = 1_500
 """Maximum length of the names in a reminder."""
 
 
+async def _no_wait() -> None:
+    pass
+
+
 class ToolSources:
     """Tools by source, shared by an agent and its subagents."""
 
     def __init__(self) -> None:
         self._tools: dict[str, tuple[Tool, ...]] = {}
+        self.wait_ready: Callable[[], Awaitable[None]] = _no_wait
+        """Waits until the sources are known, for a limited time; awaited before the first request of a session."""
 
     def set(self, source: str, tools: Sequence[Tool]) -> None:
         """Replace the tools of a source; without tools, it remains known."""
@@ -100,8 +106,8 @@ class LateTools:
         """True if the search tools are declared for sources."""
         return bool(self.source_names or self.sources.names)
 
-    def freeze(self, session: str, window: int) -> None:
-        """Fix the declaration of a session at its first request; later calls for the same session do nothing.
+    async def freeze(self, session: str, window: int) -> None:
+        """Fix the declaration of a session before its first request; later calls for the same session do nothing.
 
         Args:
             session: Id of the session, or of the one it was forked from.
@@ -109,6 +115,7 @@ class LateTools:
         """
         if self._frozen is not None and self._frozen.session == session:
             return
+        await self.sources.wait_ready()
         restored, self._restored = self._restored, None
         tools = self.sources.tools
         if restored is not None and restored[0] == session:

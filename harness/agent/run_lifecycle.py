@@ -68,6 +68,8 @@ class RunLifecycle:
     async def _work(self) -> AgentEnd:
         run = self._run
         await run.history.load()
+        # A fork declares the tools of the session it was made from.
+        await run.state.late.freeze(run.state.cache_key or run.bus.session_id, run.state.model_info.context_window)
         messages = (*run.history.messages, *run.request.prompts)
         stop = await run.hooks.before_loop(messages, self._identity.run_count)
         if stop is not None:

@@ -21,7 +21,7 @@ from harness.context.pipeline import side_context
 from harness.context.trimming import last_reply_failed
 from harness.errors import Rejected, StreamError
 from harness.events import UsageAdded
-from harness.messages import AssistantMessage, Message, Text, ToolResult, Usage, UserMessage
+from harness.messages import AssistantMessage, Message, Text, ToolResult, Usage, UsageSource, UserMessage
 from harness.ports.provider import Model, Request, known_model_info
 from harness.ports.tool import Tool
 
@@ -64,6 +64,27 @@ async def ask_side_question(
     raise StreamError("the model answered with tool calls only; rephrase the question, or ask it as a prompt")
 
 
+async def reply_to(
+    agent: AgentBase, messages: Sequence[UserMessage | AssistantMessage], system: str, max_tokens: int
+) -> AssistantMessage:
+    """Let the agent's model reply to other messages than those of its conversation; only the usage is recorded.
+
+    Args:
+        agent: The agent.
+        messages: The messages.
+        system: System prompt.
+        max_tokens: Maximum length of the reply; 0: that of the agent.
+
+    Raises:
+        ProviderError: The model call failed; it is not retried.
+    """
+    state = agent.state
+    request = await request_of(agent.options, state, state.model.spec, agent.session_id)
+    limit = min(filter(None, (max_tokens, state.max_tokens)), default=None)
+    request = replace(request, system=system, messages=tuple(messages), max_tokens=limit)
+    return await _answer(agent, request, lambda _: None, "sampling")
+
+
 def _with_open_calls(messages: Sequence[Message]) -> list[Message]:
     """Return the conversation, with a placeholder result for each call that has none yet."""
     shown = list(messages[:-1] if last_reply_failed(messages) else messages)
@@ -87,7 +108,9 @@ async def _request(agent: AgentBase, messages: Sequence[Message]) -> Request:
     return request
 
 
-async def _answer(agent: AgentBase, request: Request, on_text: Callable[[str], None]) -> AssistantMessage:
+async def _answer(
+    agent: AgentBase, request: Request, on_text: Callable[[str], None], source: UsageSource = "side_question"
+) -> AssistantMessage:
     """Request one reply and add its usage to the agent's."""
     model = agent.state.model
     builder = ReplyBuilder(request.spec, agent.history.call_ids)
@@ -95,18 +118,18 @@ async def _answer(agent: AgentBase, request: Request, on_text: Callable[[str], N
         reply = await read_reply(model.provider.stream(request), builder, on_text)
         await model.info.load()
     finally:
-        usage = _record_usage(agent, model, builder.usage)
+        usage = _record_usage(agent, model, builder.usage, source)
     reply = replace(reply, usage=usage)
     if reply.stop_reason == "error":
         raise StreamError(reply.error or "the model refused to answer")
     return reply
 
 
-def _record_usage(agent: AgentBase, model: Model, usage: Usage) -> Usage:
+def _record_usage(agent: AgentBase, model: Model, usage: Usage, source: UsageSource) -> Usage:
     """Count the usage of an answer, which may be incomplete, and return it with its cost."""
     price = known_model_info(model).price
     usage = with_price(usage, price)
     agent.state.ledger.settle(model.spec.name, price)
     agent.state.ledger.add(model.spec.name, usage)
-    agent.publish(UsageAdded(model=model.spec.name, usage=usage, source="side_question"))
+    agent.publish(UsageAdded(model=model.spec.name, usage=usage, source=source))
     return usage

@@ -15,11 +15,12 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
 REMOTE_PREFIXES = ("mcp__", "openapi__")
+READ_RESOURCE = "read_resource"
 
 
 def is_remote_name(name: str) -> bool:
-    """Return True for the name of a tool of an MCP server or an OpenAPI document."""
-    return name.startswith(REMOTE_PREFIXES)
+    """Return True for the name of a tool of an MCP server or an OpenAPI document, or of one that reads resources."""
+    return name.startswith(REMOTE_PREFIXES) or name == READ_RESOURCE
 
 
 def legal_tool_name(*parts: str) -> str:

@@ -46,6 +46,8 @@ def test_reply_in_print_mode_imports_only_the_request_path(tmp_path: Path) -> No
     assert "httpx" in loaded
     assert loaded.isdisjoint({"textual", "rich", "click", "pygments", "pydantic", "genai_prices", "keyring"})
     assert loaded.isdisjoint(LOOKS_FOR_PACKAGES)
+    # Without a configured server.
+    assert loaded.isdisjoint({"mcp", "mcp_types", "httpx2", "tools.mcp.servers", "tools.mcp.host"})
 
 
 def test_no_package_search_without_provider_packages() -> None:

@@ -6,9 +6,10 @@ import pytest
 from fakes.simple_tools import SimpleTool
 
 from harness.agent.guardrails import MaxLength
-from harness.agent.side_question import NO_RESULT_YET, NO_TOOLS
+from harness.agent.side_question import NO_RESULT_YET, NO_TOOLS, reply_to
 from harness.errors import NetworkError, Rejected
-from harness.messages import ToolResult, Usage
+from harness.events import UsageAdded
+from harness.messages import ToolResult, Usage, user
 from harness.ports.tool import ToolOutput
 from providers.demo.provider import Break, Call, Hang, Reply, Say
 
@@ -101,3 +102,18 @@ async def test_side_question_can_be_stopped(make_agent):
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert (await agent.prompt("hi")).text == "Hello."
+
+
+async def test_reply_to_other_messages_leaves_the_conversation_and_counts_its_usage(make_agent, requests, record):
+    agent = make_agent(Reply((Say("Bern."),), usage=Usage(input=70, output=3)), tools=[SimpleTool("look")])
+    happened = record(agent)
+
+    reply = await reply_to(agent, (user("Capital?"),), "You know capitals.", 100)
+
+    (request,) = requests(agent)
+    assert (request.system, request.tools, request.max_tokens) == ("You know capitals.", (), 100)
+    assert [each.text for each in request.messages] == ["Capital?"]
+    assert reply.text == "Bern."
+    assert agent.messages == ()
+    assert (agent.state.usage.input, agent.state.usage.output) == (70, 3)
+    assert [each.source for each in happened.of(UsageAdded)] == ["sampling"]

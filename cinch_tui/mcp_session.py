@@ -1,0 +1,149 @@
+"""MCP servers of an agent: their tools become its tools, and their requests go to the user and the model."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from cinch_tui import __version__
+from cinch_tui.mcp_servers import login_store, mcp_settings
+from cinch_tui.permissions import is_enabled
+from harness.agent.agent import Agent
+from harness.agent.side_question import reply_to
+
+if TYPE_CHECKING:
+    from cinch_tui.config.options import Options
+    from cinch_tui.config.settings import Settings
+    from harness.messages import JsonValue
+    from tools.mcp.host import McpHost, SampledReply, SamplingRequest
+    from tools.mcp.servers import McpServers
+    from tools.mcp.state import Phase, ServerState
+
+RESOURCES = "MCP resources"
+CLAUDE_STATUS: dict[Phase, str] = {
+    "off": "disabled",
+    "connecting": "pending",
+    "connected": "connected",
+    "needs_login": "needs-auth",
+    "failed": "failed",
+    "reconnecting": "pending",
+}
+"""Status in the format of Claude Code's print mode."""
+
+
+class McpSession:
+    """MCP servers of an agent. Nothing is imported or started if none is configured.
+
+    Args:
+        agent: The agent.
+        options: Options of the start.
+        settings: Settings.
+    """
+
+    def __init__(self, agent: Agent, options: Options, settings: Settings) -> None:
+        self.servers: McpServers | None = None
+        """The servers; None before `start`, or if none is configured."""
+        self._agent = agent
+        self._options = options
+        self._settings = settings
+        self._phases: dict[str, Phase] = {}
+        self._wait_s = 0.0
+
+    async def start(self) -> list[str]:
+        """Start connecting to the configured servers, and return problems with the configuration."""
+        configured, problems = await asyncio.to_thread(mcp_settings, self._options, self._settings)
+        if not configured.servers:
+            return problems
+        # Imported with the first server.
+        from tools.mcp.servers import McpServers
+
+        self._wait_s = configured.startup_wait
+        self.servers = servers = McpServers(configured.servers, self._host())
+        for each in configured.servers:
+            if each.enabled:
+                self._agent.set_source_tools(_source(each.name), ())
+        servers.on_change(self._take_over)
+        self._agent.state.late.sources.wait_ready = self.wait_ready
+        self._agent.on_close(servers.close)
+        servers.start()
+        return problems
+
+    async def wait_ready(self) -> None:
+        """Wait until every server is connected or has failed, for at most the time in the settings."""
+        if self.servers is not None:
+            await self.servers.wait_ready(self._wait_s)
+
+    @property
+    def states(self) -> tuple[ServerState, ...]:
+        """State of each server."""
+        return self.servers.states() if self.servers else ()
+
+    @property
+    def unavailable(self) -> list[str]:
+        """A sentence about each enabled server that is not connected."""
+        return [_sentence(each) for each in self.states if each.server.enabled and each.phase != "connected"]
+
+    def status_records(self) -> list[JsonValue]:
+        """Return name and status of each server, in the format of Claude Code's print mode."""
+        return [{"name": each.server.name, "status": CLAUDE_STATUS[each.phase]} for each in self.states]
+
+    def _host(self) -> McpHost:
+        from cinch_tui.web_options import secret_variables
+        from tools.mcp.auth import authentication
+        from tools.mcp.host import McpHost
+
+        agent, options = self._agent, self._options
+        tokens, has_user = login_store(options), not options.headless
+        return McpHost(
+            root=agent.workspace.root,
+            spill_dir=agent.options.spill_dir or options.paths.cache / "output",
+            ask=agent.options.user.ask if has_user else None,
+            sample=self._sample if has_user else None,
+            roots=lambda: (agent.workspace.root, *options.add_dirs),
+            notify=agent.notify,
+            environment=options.environ,
+            secrets=secret_variables,
+            authenticate=lambda server: authentication(server, tokens, None),
+            version=__version__,
+        )
+
+    async def _sample(self, request: SamplingRequest) -> SampledReply:
+        from tools.mcp.host import SampledReply
+
+        reply = await reply_to(self._agent, request.messages, request.system_prompt, request.max_tokens)
+        return SampledReply(reply.text, reply.model, is_truncated=reply.stop_reason == "length")
+
+    def _take_over(self) -> None:
+        """Give the agent the tools of all servers, and report servers that have failed."""
+        servers = self.servers
+        if servers is None:
+            return
+        for state in servers.states():
+            name = state.server.name
+            if state.server.enabled or state.phase != "off":
+                tools = [each for each in servers.tools_of(name) if is_enabled(each, self._settings)]
+                self._agent.set_source_tools(_source(name), tools)
+            before, self._phases[name] = self._phases.get(name), state.phase
+            if state.phase != before and state.phase in ("failed", "needs_login"):
+                self._agent.notify(_sentence(state), "warning")
+        if servers.resources() or servers.resource_templates():
+            from tools.mcp.resources import ReadResourceTool
+
+            self._agent.set_source_tools(RESOURCES, [ReadResourceTool(servers)])
+
+
+def _source(name: str) -> str:
+    return f"the MCP server {name}"
+
+
+def _sentence(state: ServerState) -> str:
+    name, reason = state.server.name, state.reason
+    match state.phase:
+        case "needs_login":
+            return reason if name in reason else f"MCP server {name} requires a login: {reason}"
+        case "failed":
+            return f"MCP server {name} failed: {reason}"
+        case "connecting" | "reconnecting":
+            return f"MCP server {name} is still connecting{f': {reason}' if reason else ''}"
+        case _:
+            return f"MCP server {name} is off"

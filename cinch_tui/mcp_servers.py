@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from cinch_tui.config.paths import PROJECT_FOLDER
 from cinch_tui.config.variables import expand_variables
 from cinch_tui.trust.inventory import (
     LARGEST,
@@ -92,12 +94,12 @@ def read_servers(options: Options) -> ConfiguredServers:
     files = list(_project_files(options.cwd))
     if not files and not options.servers:
         return ConfiguredServers()
-    found = _Servers(options.environ)
+    found = _Servers(options)
     for table in options.servers:
         if table.layer not in _STRONGER:
             found.add_table(table)
     for path in files:
-        found.add_file(path, options)
+        found.add_file(path)
     for table in options.servers:
         if table.layer in _STRONGER:
             found.add_table(table)
@@ -116,8 +118,8 @@ def _project_files(cwd: Path) -> Iterator[Path]:
 class _Servers:
     """Servers of the files read so far."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self._environ = environ
+    def __init__(self, options: Options) -> None:
+        self._options = options
         self._servers: dict[str, McpServer] = {}
         self._overridden: dict[str, tuple[str, ...]] = {}
         self._untrusted: list[McpServer] = []
@@ -129,13 +131,14 @@ class _Servers:
         if not table.is_trusted:
             self._untrusted += [table.server()] if table.is_definition else []
         elif table.is_definition:
-            self._put(table.server())
+            is_of_project = table.layer in ("project", "local")
+            self._put(table.server(), Path(table.source).parent.parent if is_of_project else None)
         elif below is not None:
             self._servers[table.name] = table.applied_to(below)
         else:
             self._invalid.append(InvalidServer(table.server(), "has neither a command nor a url"))
 
-    def add_file(self, path: Path, options: Options) -> None:
+    def add_file(self, path: Path) -> None:
         """Add the servers of a `.mcp.json`."""
         # Imported here because few folders have one.
         from tools.mcp.import_files import parse_servers
@@ -148,12 +151,13 @@ class _Servers:
         if not data.strip():
             return
         imported = parse_servers(data.decode("utf-8", "replace"), str(path))
-        if not _is_trusted(path, data, options):
+        if not _is_trusted(path, data, self._options):
             self._untrusted += imported.servers
             return
         self._notices += imported.problems
+        folder = path.parent.parent if path.parent.name == PROJECT_FOLDER else path.parent
         for server in imported.servers:
-            self._put(server)
+            self._put(server, folder)
 
     def result(self) -> ConfiguredServers:
         servers: list[McpServer] = []
@@ -166,7 +170,16 @@ class _Servers:
             tuple(servers), tuple(self._notices), tuple(self._invalid), tuple(self._untrusted), self._overridden
         )
 
-    def _put(self, server: McpServer) -> None:
+    def _put(self, server: McpServer, project: Path | None) -> None:
+        """Use a server from now on.
+
+        Args:
+            server: The server.
+            project: Folder of the project whose file names it, which relative paths start at; None for other files.
+        """
+        is_elsewhere = project is not None and project != Path(os.path.realpath(self._options.cwd))
+        if is_elsewhere and not server.cwd.startswith(("/", "~", "$")):
+            server = replace(server, cwd=os.path.normpath(f"{project}/{server.cwd}"))
         below = self._servers.get(server.name)
         if below is not None:
             self._overridden[server.name] = (*self._overridden.get(server.name, ()), below.source)
@@ -187,7 +200,7 @@ class _Servers:
             raise ValueError("has both a command and a url; remove one of them")
         if inputs := inputs_of(server):
             raise ValueError(f"needs the input {inputs[0]!r}, which is asked for by cinch mcp import {server.source}")
-        server = map_texts(server, lambda text: str(expand_variables(text, self._environ)))
+        server = map_texts(server, lambda text: str(expand_variables(text, self._options.environ)))
         if server.url and not server.url.startswith(("http://", "https://")):
             raise ValueError("needs a url that begins with http:// or https://")
         return server

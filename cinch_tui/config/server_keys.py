@@ -25,7 +25,12 @@ _held = partial(Setting, guard="held")
 class _ServerSettings(Struct, frozen=True):
     command: Annotated[str, _held("program to start, for a server on this machine")] = ""
     args: Annotated[tuple[str, ...], _held("arguments of the program")] = ()
-    cwd: Annotated[str, _held("folder of the program; empty: the folder that cinch works in")] = ""
+    cwd: Annotated[
+        str,
+        _held(
+            "folder of the program; empty: that of the project that names the server, else the one that cinch works in"
+        ),
+    ] = ""
     url: Annotated[str, _held("address of a remote server, instead of a command")] = ""
     transport: Annotated[
         Transport, _held("transport of a remote server: http (streamable HTTP, else SSE) or sse; stdio for a command")

@@ -253,9 +253,9 @@ def test_the_nearest_json_file_wins(setup: Setup) -> None:
     inner = setup.project / "inner"
     TrustStore(options.sources.trust_file).trust(inventory(inner))
 
-    found = {server.name: server.command for server in read_servers(_moved(options, inner)).servers}
+    found = {server.name: (server.command, server.cwd) for server in read_servers(_moved(options, inner)).servers}
 
-    assert found == {"a": "inner", "b": "outer"}
+    assert found == {"a": ("inner", ""), "b": ("outer", str(setup.project))}
 
 
 def _moved(options: Options, folder: Path) -> Options:
@@ -263,13 +263,16 @@ def _moved(options: Options, folder: Path) -> Options:
 
 
 def test_the_inventory_shows_commands_and_addresses(setup: Setup) -> None:
-    setup.write_json(a={"command": "npx", "args": ["-y", "x"]}, b={"url": "https://x"})
+    setup.write_json(
+        a={"command": "npx", "args": ["-y", "x"], "env": {"MODE": "1", "KEY": "${SECRET:-}"}},
+        b={"url": "https://x", "headers": {"Authorization": "Bearer ${TOKEN}"}},
+    )
     setup.write("project/.cinch/config.toml", 'ui.editor = "vi"\n[mcp.servers.c]\ncommand = "serve"\n')
 
     summaries = {found.kind: found.summary for found in inventory(setup.project).found}
 
     assert summaries == {
-        "MCP servers": "starts a: npx -y x; connects b to https://x",
+        "MCP servers": "starts a: npx -y x with MODE, KEY (reads $SECRET); connects b to https://x (reads $TOKEN)",
         "configuration": "sets ui.editor; starts c: serve",
     }
 

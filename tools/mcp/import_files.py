@@ -20,6 +20,7 @@ from tools.mcp.server_config import McpAuth, McpServer, Transport
 
 LONGEST_NAME = 128
 """Maximum length of a server's name, in characters."""
+_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?=\}|:-)")
 INPUT = re.compile(r"\$\{input:([^}]+)\}")
 _OTHERS_VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _WORKSPACE = re.compile(r"\$\{(?:workspaceFolder|workspaceRoot|CLAUDE_PROJECT_DIR)\}")
@@ -151,11 +152,18 @@ def parse_json_server(name: str, text: str) -> tuple[McpServer, list[str]]:
 
 def describe_servers(servers: Sequence[McpServer]) -> str:
     """Return what the servers do, for the question about trust: each name with its command or address."""
-    effects = [
+    return "; ".join(map(_effect, servers)) or "no servers"
+
+
+def _effect(server: McpServer) -> str:
+    effect = (
         f"connects {server.name} to {server.url}" if server.url else f"starts {server.name}: {command_line(server)}"
-        for server in servers
-    ]
-    return "; ".join(effects) or "no servers"
+    )
+    # A variable may hold a secret, which the server receives.
+    names = dict.fromkeys(found[1] for text in _texts_of(server) for found in _VARIABLE.finditer(text))
+    given = ", ".join(f"${name}" for name in names)
+    settings = ", ".join(server.env)
+    return effect + (f" with {settings}" if settings else "") + (f" (reads {given})" if given else "")
 
 
 def command_line(server: McpServer) -> str:

@@ -56,7 +56,8 @@ class Outgoing(Struct):
 
 def with_query(url: str, pairs: list[Pair]) -> str:
     """Return a URL with a query of pairs that are percent-encoded."""
-    return f"{url}?{'&'.join(f'{name}={value}' for name, value in pairs)}" if pairs else url
+    separator = "&" if "?" in url else "?"
+    return f"{url}{separator}{'&'.join(f'{name}={value}' for name, value in pairs)}" if pairs else url
 
 
 def outgoing(operation: Operation, base: str, arguments: Mapping[str, JsonValue]) -> Outgoing:
@@ -96,7 +97,8 @@ def _path(operation: Operation, arguments: Mapping[str, JsonValue]) -> str:
             raise InvalidArguments(f"{parameter.argument}: must not be empty, since it is part of the path")
         return path_text(parameter.name, value, parameter.how)
 
-    path = _TEMPLATE.sub(value_of, operation.path)
+    # Documents of AWS tell operations apart by a fragment, which is not sent.
+    path = _TEMPLATE.sub(value_of, operation.path.partition("#")[0])
     # Servers and proxies resolve these segments, which would lead to another operation.
     if any(unquote(segment) in (".", "..") for segment in path.split("/")):
         raise InvalidArguments("a part of the path must not be `.` or `..`")

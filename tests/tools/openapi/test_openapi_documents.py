@@ -1,45 +1,19 @@
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from fakes.api_documents import body_schema, document, load, post
 from fakes.workplace import Workplace
 
-from harness.errors import ConfigError
 from harness.function_tools.schema import Checker
 from harness.ports.tool import Tool
 from tools.openapi import Credentials, LoadedApi, OpenApi, OpenApiTools
 from tools.openapi.documents import parse_document
 from tools.openapi.tool import OperationTool
-from tools.openapi.yaml_reader import YamlError, parse_yaml
-
-
-def document(paths: dict[str, Any], version: str = "3.1.0", **others: Any) -> str:
-    servers = [{"url": "https://api.example.org/v1"}]
-    return json.dumps({"openapi": version, "info": {"title": "T"}, "servers": servers, "paths": paths} | others)
-
-
-def post(schema: object, media_type: str = "application/json", **others: Any) -> dict[str, Any]:
-    body = {"required": True, "content": {media_type: {"schema": schema}}}
-    return {"/x": {"post": {"operationId": "send", "requestBody": body, **others}}}
-
-
-async def load(text: str = "", **options: Any) -> LoadedApi:
-    apis = OpenApiTools(OpenApi("api", text=text, **options))
-    await apis.load()
-    return apis.loaded[0]
-
-
-async def body_schema(schema: object, version: str = "3.1.0", **schemas: Any) -> dict[str, Any]:
-    loaded = await load(document(post(schema), version, components={"schemas": schemas}))
-    parameters: Any = loaded.tools[0].parameters
-    jsonschema.Draft202012Validator.check_schema(parameters)
-    return parameters["properties"]["body"] | ({"$defs": parameters["$defs"]} if "$defs" in parameters else {})
+from tools.openapi.yaml_reader import parse_yaml
 
 
 async def test_nullable_and_exclusive_bounds_of_3_0() -> None:
@@ -209,63 +183,6 @@ async def test_yaml_document_in_several_files(tmp_path: Path) -> None:
     }
 
 
-async def test_references_do_not_leave_the_folder_or_the_origin(tmp_path: Path) -> None:
-    (tmp_path / "api").mkdir()
-    (tmp_path / "secret.json").write_text('{"type": "string", "description": "secret"}')
-    (tmp_path / "api/link.json").symlink_to(tmp_path / "secret.json")
-    references = ["file:///etc/passwd", "../secret.json", "link.json", "https://elsewhere.example/x.json"]
-    schema = {"type": "object", "properties": {f"p{i}": {"$ref": each} for i, each in enumerate(references)}}
-    (tmp_path / "api/api.json").write_text(document(post(schema)))
-
-    apis = OpenApiTools(OpenApi("api", document=str(tmp_path / "api/api.json")))
-    (tool,) = await apis.load()
-
-    assert "secret" not in json.dumps(tool.parameters)
-    problems = "\n".join(apis.loaded[0].problems)
-    assert problems.count("it is outside the folder of the document") == 3
-    assert "https://elsewhere.example/x.json is not loaded: it has another origin than the document" in problems
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ('{"swagger": "2.0"}', "Swagger 2.0 is not supported; convert it to OpenAPI 3 with `npx swagger2openapi`"),
-        ('{"openapi": "4.0.0"}', "OpenAPI 4.0.0 is not supported; versions 3.0 and 3.1 are"),
-        ("- a\n", "this is not an OpenAPI document"),
-        ('{"openapi": ', "is not valid JSON"),
-        ("a: [b", "is not valid YAML: line "),
-        ("a: &a [*a]", "undefined or recursive alias"),
-        ("[" * 100_000, "is not valid JSON|nested"),
-        ("a: " + "[" * 100_000, "nested deeper than 200 levels"),
-        ("{" * 5000, "is not valid JSON"),
-    ],
-    ids=lambda each: each[:20],
-)
-async def test_document_that_is_none_is_explained(text: str, problem: str) -> None:
-    with pytest.raises(ConfigError) as raised:
-        await load(text)
-
-    assert any(part in str(raised.value) for part in problem.split("|"))
-
-
-async def test_missing_file_and_unusable_name() -> None:
-    with pytest.raises(ConfigError, match=r"no-such-file\.json: there is no such file"):
-        await OpenApiTools(OpenApi("api", document="no-such-file.json")).load()
-    with pytest.raises(ConfigError, match="invalid name 'a b' of an API"):
-        await OpenApiTools(OpenApi("a b", text=document({}))).load()
-
-
-async def test_yaml_bomb_is_refused_at_once() -> None:
-    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
-    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
-    started = time.monotonic()
-
-    with pytest.raises(YamlError, match="with aliases expanded"):
-        parse_yaml("\n".join(levels))
-
-    assert time.monotonic() - started < 1
-
-
 def test_yaml_values_are_those_of_the_core_schema() -> None:
     text = "k: no\nt: 12:30\nd: 2020-01-01\n200: x\no: 0o17\nf: 1e3\nq: '5'\nm: &m {x: 1, y: 2}\nn: {<<: *m, y: 3}\nz:"
 
@@ -273,78 +190,6 @@ def test_yaml_values_are_those_of_the_core_schema() -> None:
         "k": "no", "t": "12:30", "d": "2020-01-01", "200": "x", "o": 15, "f": 1000.0, "q": "5",
         "m": {"x": 1, "y": 2}, "n": {"y": 3, "x": 1}, "z": None,
     }  # fmt: skip
-
-
-async def test_hostile_schemas_end() -> None:
-    schemas: dict[str, Any] = {f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 10} for n in range(30)}
-    schemas["S30"] = {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/S0"}}}
-    chain = {f"C{n}": {"properties": {"next": {"$ref": f"#/components/schemas/C{n + 1}"}}} for n in range(3000)}
-    deep: dict[str, Any] = {}
-    for _ in range(300):
-        deep = {"type": "object", "properties": {"x": deep}}
-    started = time.monotonic()
-
-    for schema in ({"$ref": "#/components/schemas/S0"}, {"$ref": "#/components/schemas/C0"}, deep):
-        await body_schema(schema, **schemas, **chain)
-
-    assert time.monotonic() - started < 5
-
-
-async def test_loading_a_large_document_does_not_block_the_event_loop() -> None:
-    operation = {"summary": "s" * 100, "responses": {str(n): {"description": "d" * 50} for n in range(100, 130)}}
-    text = document({f"/p{n}/{{id}}": {"get": operation} for n in range(4000)})
-    assert len(text) > 8_000_000
-    longest = 0.0
-
-    async def watch() -> None:
-        nonlocal longest
-        while True:
-            before = time.monotonic()
-            await asyncio.sleep(0.001)
-            longest = max(longest, time.monotonic() - before)
-
-    watching = asyncio.create_task(watch())
-    loaded = await load(text)
-    watching.cancel()
-
-    assert len(loaded.tools) == 4000
-    assert longest < 0.5
-
-
-async def test_document_over_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools.openapi.documents.MAX_BYTES", 1000)
-    (tmp_path / "api.json").write_text(" " * 2000)
-
-    with pytest.raises(ConfigError, match="larger than"):
-        await OpenApiTools(OpenApi("api", document=str(tmp_path / "api.json"))).load()
-
-
-async def test_names_and_descriptions_carry_no_control_characters() -> None:
-    operation = {"operationId": "a\x1b[31m", "summary": "Red\x1b[31m\x07", "description": "x" * 5000}
-
-    loaded = await load(document({"/x": {"get": operation}}))
-    (tool,) = loaded.tools
-
-    assert tool.name.isascii()
-    assert tool.name.isprintable()
-    assert tool.label.isprintable()
-    assert tool.description.isprintable()
-    assert len(tool.description) < 1100
-
-
-async def test_private_server_of_a_public_document_is_refused() -> None:
-    from tools.openapi.documents import Node
-    from tools.openapi.operations import Unsupported
-    from tools.openapi.servers import base_url
-
-    public, api = "https://docs.example.org/api.json", OpenApi("api")
-
-    for host in ("169.254.169.254", "localhost", "10.0.0.1", "[::1]", "intranet"):
-        servers = Node([{"url": f"http://{host}/latest"}], public)
-        with pytest.raises(Unsupported, match="private network"):
-            base_url(api, servers, public)
-    assert base_url(api, Node([{"url": "/v1/"}], public), public) == "https://docs.example.org/v1"
-    assert base_url(api, Node(None, public), public) == "https://docs.example.org"
 
 
 def test_secrets_do_not_appear_in_the_repr() -> None:
@@ -384,6 +229,18 @@ async def test_arguments_as_models_send_them(tmp_path: Path) -> None:
     assert tool.parameters["required"] == ["body"]
     view = await Workplace(tmp_path).foresee(tool, **valid)
     assert "?version=v1&filter%5Bname%5D=x" in view.text  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
+
+
+async def test_paths_with_a_query_or_a_fragment(tmp_path: Path) -> None:
+    parameters = [{"name": "a", "in": "query", "schema": {"type": "string"}}]
+    loaded = await load(
+        document({path: {"get": {"parameters": parameters}} for path in ("/x?b=1", "/x#one", "/x#two")})
+    )
+
+    views: list[Any] = [await Workplace(tmp_path).foresee(tool, a="1") for tool in loaded.tools]
+
+    base = "GET https://api.example.org/v1/x"
+    assert [view.text for view in views] == [f"{base}?b=1&a=1", f"{base}?a=1", f"{base}?a=1"]
 
 
 def test_json_with_a_byte_order_mark_and_yaml_that_looks_like_json() -> None:

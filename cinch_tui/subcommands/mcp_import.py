@@ -88,15 +88,18 @@ def _add(servers: Sequence[McpServer], inputs: Sequence[ImportInput], arguments:
 
 
 def _value(wanted: ImportInput, *, is_asked: bool) -> str:
-    """Ask for an input of VS Code; without an answer, it is taken from an environment variable."""
+    """Ask for an input of VS Code; without an answer, an environment variable takes its place."""
     variable = wanted.variable
     if is_asked:
-        question = strip_escapes(f"{wanted.prompt or wanted.id} (empty: taken from ${variable} at each start): ")
+        otherwise = f", else {wanted.default}" if wanted.default else ""
+        question = strip_escapes(f"{wanted.prompt or wanted.id} (empty: the variable {variable}{otherwise}): ")
         answer = getpass(question) if wanted.is_secret else input(question)
         if answer:
             return answer
+    if wanted.default:
+        return f"${{{variable}:-{wanted.default}}}"
     warn(f"set the environment variable {variable}: {strip_escapes(wanted.prompt) or wanted.id}")
-    return f"${{{variable}:-{wanted.default}}}" if wanted.default else f"${{{variable}}}"
+    return f"${{{variable}}}"
 
 
 def _new_servers(

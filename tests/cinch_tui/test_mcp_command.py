@@ -233,21 +233,21 @@ def test_the_list_names_files_and_states(desk: Desk, monkeypatch: pytest.MonkeyP
 def test_an_import_shows_and_adds_servers(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     (desk.project / ".vscode").mkdir()
     (desk.project / ".vscode" / "mcp.json").write_text(
-        """{"inputs": [{"id": "my-key", "description": "API key", "password": true}],
+        """{"inputs": [{"id": "my-key", "description": "API key", "password": true}, {"id": "eu", "default": "x"}],
         "servers": { // all
           "My Docs": {"command": "npx", "args": ["docs"], "env": {"KEY": "${input:my-key}"}},
-          "off": {"url": "https://off", "disabled": true},
+          "off": {"url": "https://${input:eu}", "disabled": true},
         }}"""
     )
 
     output = desk.run("import", "vscode", "--yes")
 
-    assert "  My-Docs  npx docs\n  off  https://off  (disabled)\nadded 2 servers" in output
+    assert "  My-Docs  npx docs\n  off  https://${input:eu}  (disabled)\nadded 2 servers" in output
     assert desk.user == {
         "My-Docs": {"command": "npx", "args": ["docs"], "env": {"KEY": "${MY_KEY}"}},
-        "off": {"url": "https://off", "enabled": False},
+        "off": {"url": "https://${EU:-x}", "enabled": False},
     }
-    assert "set the environment variable MY_KEY: API key" in capsys.readouterr().err
+    assert capsys.readouterr().err == "cinch mcp: set the environment variable MY_KEY: API key\n"
     assert "nothing to import" in desk.run("import", "vscode", "--yes")
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from harness.agent.agent import Agent
     from harness.jobs import Job
     from harness.messages import Message
+    from tools.mcp.servers import McpServers
 
 NOT_READY = "cinch is still starting; try again in a moment"
 READ_ONLY = "this session is open read-only; /fork continues in a copy"
@@ -33,6 +34,8 @@ class AgentSession(ABC):
         self.settings = settings
         self._assembly: Assembly | None = None
         self._titles: AutomaticTitles | None = None
+        self.mcp: McpServers | None = None
+        """MCP servers; None if none is configured, or they are not started yet."""
 
     @property
     def assembly(self) -> Assembly:

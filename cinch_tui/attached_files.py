@@ -1,4 +1,4 @@
-"""Files mentioned with `@` in a prompt, attached with the limits and in the format of `read_file`.
+"""Files and resources mentioned with `@` in a prompt, attached with the limits and in the format of `read_file`.
 
 Each file is a block of the message after the user's text; images are attached as images, folders as a listing.
 """
@@ -9,9 +9,11 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from cinch_tui.attached_resources import MentionedResource, read_resource, resource_named
 from cinch_tui.shell_line import output_text
 from harness.agent.agent import Agent
 from harness.agent.guardrails import find_secrets
@@ -20,6 +22,9 @@ from harness.errors import CinchError
 from harness.messages import Image, Text, UserContent
 from harness.ports.tool import ToolOutput
 from harness.views import ListingView
+
+if TYPE_CHECKING:
+    from tools.mcp.servers import McpServers
 
 MAX_FILES = 20
 MAX_CHARACTERS = 200_000
@@ -55,19 +60,17 @@ def mentioned_paths(text: str) -> list[str]:
     return list(dict.fromkeys(each["quoted"] or each["plain"] for each in found))
 
 
-async def attach_files(text: str, agent: Agent) -> AttachedFiles:
-    """Read the files mentioned in a prompt; files that cannot be attached are reported in `skipped`."""
+async def attach_files(text: str, agent: Agent, servers: McpServers | None = None) -> AttachedFiles:
+    """Read the files and resources mentioned in a prompt; what cannot be attached is reported in `skipped`."""
     names = mentioned_paths(text)
     if not names:
         return AttachedFiles()
-    root = agent.workspace.root
-    found = {name: path for name in names if (path := _existing(name, root))}
+    found = {name: source for name in names if (source := _source(name, agent, servers))}
     content, attached, skipped = list[UserContent](), list[str](), list[str]()
     size = 0
-    for name, path in list(found.items())[:MAX_FILES]:
+    for name, source in list(found.items())[:MAX_FILES]:
         try:
-            shown, output = await _read(path, agent)
-            blocks = _blocks(shown, output)
+            shown, extent, blocks = await _attachment(source, agent, servers)
             size += sum(len(block.text) for block in blocks if isinstance(block, Text))
             if size > MAX_CHARACTERS:
                 raise CinchError(f"the attached files exceed {MAX_CHARACTERS:,} characters")
@@ -75,7 +78,7 @@ async def attach_files(text: str, agent: Agent) -> AttachedFiles:
             skipped.append(f"@{name} is not attached: {error}")
             continue
         content += blocks
-        attached.append(f"{shown} ({_extent(output)})")
+        attached.append(f"{shown} ({extent})")
     if len(found) > MAX_FILES:
         skipped.append(f"Only the first {MAX_FILES} files are attached.")
     missing = [f"@{name}" for name in names if name not in found]
@@ -83,6 +86,23 @@ async def attach_files(text: str, agent: Agent) -> AttachedFiles:
     if missing and text.count("\n") < MAX_TYPED_LINES:
         skipped.append(f"Not attached: {', '.join(missing[:5])}: no such file.")
     return AttachedFiles(tuple(content), tuple(attached), tuple(skipped))
+
+
+def _source(name: str, agent: Agent, servers: McpServers | None) -> str | MentionedResource:
+    """Return the path of an existing file, or a resource of a server; empty for neither."""
+    return resource_named(name, servers) or _existing(name, agent.workspace.root)
+
+
+async def _attachment(
+    source: str | MentionedResource, agent: Agent, servers: McpServers | None
+) -> tuple[str, str, list[UserContent]]:
+    """Return the name, the extent and the blocks of an attachment."""
+    if isinstance(source, str):
+        shown, output = await _read(source, agent)
+        return shown, _extent(output), _blocks(shown, output)
+    assert servers is not None
+    blocks, extent = await read_resource(source, servers)
+    return source.name, extent, blocks
 
 
 def without_attached(content: Sequence[UserContent]) -> tuple[UserContent, ...]:

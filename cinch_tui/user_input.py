@@ -12,6 +12,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from harness.agent.agent import Agent
     from harness.messages import Image, UserContent, UserMessage
+    from tools.mcp.servers import McpServers
 
 MARK = re.compile(r"\[image (\d+): [^\[\]\n]*\]")
 _NUMBER = re.compile(r"\[image \d+:")
@@ -30,10 +31,16 @@ class Attachment(Struct, frozen=True):
 class UserInput(Struct, frozen=True):
     text: str
     images: tuple[Attachment, ...] = ()
+    is_literal: bool = False
+    """True for a text that the user has not typed: what it mentions with `@` is not attached."""
 
     def with_text(self, text: str) -> UserInput:
         """Return input with another text, and those images whose marks it contains."""
-        return UserInput(text, tuple(each for each in self.images if each.mark in text))
+        return UserInput(text, tuple(each for each in self.images if each.mark in text), self.is_literal)
+
+    def as_literal(self) -> UserInput:
+        """Return the input as one that the user has not typed."""
+        return UserInput(self.text, self.images, is_literal=True)
 
     @property
     def prompt(self) -> str | tuple[UserContent, ...]:
@@ -52,13 +59,21 @@ class UserInput(Struct, frozen=True):
         # Services reject blank text.
         return (*content, Text(rest)) if rest.strip() else tuple(content)
 
-    async def with_files(self, agent: Agent, report: Callable[[str], None]) -> str | tuple[UserContent, ...]:
-        """Return `prompt` with the files that its text mentions; `report` receives errors."""
-        if "@" not in self.text:
+    @property
+    def may_mention(self) -> bool:
+        """True if the text may mention files or resources."""
+        return "@" in self.text and not self.is_literal
+
+    async def with_files(
+        self, agent: Agent, report: Callable[[str], None], servers: McpServers | None = None
+    ) -> str | tuple[UserContent, ...]:
+        """Return `prompt` with the files and the resources of `servers` that its text mentions; `report` receives
+        errors."""
+        if not self.may_mention:
             return self.prompt
         from cinch_tui.attached_files import attach_files
 
-        files = await attach_files(self.text, agent)
+        files = await attach_files(self.text, agent, servers)
         for reason in files.skipped:
             report(reason)
         return self.followed_by(files.content)

@@ -37,6 +37,7 @@ from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.path_completion import MentionCompletion
 from cinch_tui.widgets.prompt.prompt import Prompt
+from cinch_tui.widgets.prompt.resource_completion import ResourceCompletion
 from harness.errors import CinchError, ConfigError
 from harness.session.paths import project_dir
 
@@ -117,7 +118,7 @@ class CinchApp(App[object]):
 
     def get_default_screen(self) -> Screen[object]:
         """Return the chat screen; pushed over an empty screen, it would be laid out twice before the first paint."""
-        mentions = MentionCompletion(self._options.cwd)
+        mentions = MentionCompletion(self._options.cwd, ResourceCompletion(lambda: self.controller.mcp))
         host = ChatCommandHost(self.controller)
         draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts", self._image_store)
         prompt = Prompt(CommandCompletion(_commands, host), mentions, self._prompt_history, draft)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cinch_tui.changes import SessionChanges
     from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost
     from cinch_tui.controller.controller import SessionController
+    from cinch_tui.mcp_control import McpControl
     from cinch_tui.models.model_catalog import ModelCatalog
     from cinch_tui.saved_sessions import SessionChoice
     from cinch_tui.screens.chat import ChatScreen
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cinch_tui.trust.prompt import TrustQuestion
     from cinch_tui.trust.store import TrustAnswer
     from cinch_tui.user_input import UserInput
+    from tools.mcp.auth.browser_login import LoginRequest
 
 
 class ModelCycle:
@@ -63,6 +65,9 @@ class ChatCommandHost:
         assert self.screen is not None
         return self.screen
 
+    def send(self, user_input: UserInput) -> None:
+        self._chat.send(user_input)
+
     def continue_run(self) -> None:
         self._chat.continue_run()
 
@@ -101,6 +106,16 @@ class ChatCommandHost:
         from cinch_tui.screens.context import open_context
 
         await open_context(self._app, self.session.assembly)
+
+    async def show_mcp(self, control: McpControl) -> None:
+        from cinch_tui.screens.mcp import McpScreen
+
+        await self._app.push_screen_wait(McpScreen(control))
+
+    async def show_login(self, request: LoginRequest) -> None:
+        from cinch_tui.screens.mcp_login import show_login
+
+        await show_login(self._app, request)
 
     async def show_changes(self, changes: SessionChanges, base: DiffBase) -> None:
         from cinch_tui.screens.changes import ChangesScreen

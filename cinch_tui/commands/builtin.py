@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from cinch_tui.commands.context import CONTEXT
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.keys import KEYS
+from cinch_tui.commands.mcp import MCP
 from cinch_tui.commands.model import MODEL, PARALLEL, SIDE_QUESTIONS
 from cinch_tui.commands.permissions import APPROVAL
 from cinch_tui.commands.registry import Choice, Command, CommandGroup, Registry
@@ -70,5 +71,5 @@ def _fenced(command: Command) -> Command:
 @cache
 def builtin_commands() -> Registry:
     return Registry(
-        (SESSION, CONTEXT, MODEL, SIDE_QUESTIONS, PARALLEL, APPROVAL, KEYS, PANELS, VIEW), installed_groups()
+        (SESSION, CONTEXT, MODEL, SIDE_QUESTIONS, PARALLEL, APPROVAL, KEYS, MCP, PANELS, VIEW), installed_groups()
     )

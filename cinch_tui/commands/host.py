@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from cinch_tui.api_keys.provider_key import KeyCheck
     from cinch_tui.changes import SessionChanges
     from cinch_tui.commands.side_questions import SideQuestions
+    from cinch_tui.mcp_control import McpControl
     from cinch_tui.reports.notices import NoticeLevel
     from cinch_tui.saved_sessions import SessionChoice
     from cinch_tui.trust.prompt import TrustQuestion
     from cinch_tui.trust.store import TrustAnswer
     from cinch_tui.user_input import UserInput
+    from tools.mcp.auth.browser_login import LoginRequest
 
 DiffBase: TypeAlias = Literal["session", "git"]
 
@@ -84,6 +86,9 @@ class CommandHost(Protocol):
 
     def show_thinking(self, *, shown: bool) -> None: ...
 
+    def send(self, user_input: UserInput) -> None:
+        """Send a prompt, or a steering message during a run, once the command has ended."""
+
     def continue_run(self) -> None:
         """Ask the model again without a new message, once the command has ended."""
 
@@ -110,6 +115,12 @@ class CommandHost(Protocol):
 
     async def show_context(self) -> None:
         """Show what fills the context window, message by message."""
+
+    async def show_mcp(self, control: McpControl) -> None:
+        """Show the MCP servers."""
+
+    async def show_login(self, request: LoginRequest) -> None:
+        """Show a login at an MCP server until this is cancelled; the user may cancel the login."""
 
     async def show_changes(self, changes: SessionChanges, base: DiffBase) -> None:
         """Show what changed in files since the session began, or since the last commit."""

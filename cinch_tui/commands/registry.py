@@ -141,18 +141,28 @@ class Registry:
         extra = [command for group in foreign for command in group.commands]
         self._by_name = _with_slash_names(self._own | {name: each for each in reversed(extra) for name in each.names})
 
+    def replace_group(self, group: CommandGroup) -> None:
+        """Add a group whose commands come and go, in place of the one with its title; existing names are kept."""
+        former = next((each for each in self.groups if each.title == group.title), None)
+        for command in former.commands if former else ():
+            self._by_name.pop(command.name.lower(), None)
+        new = {each.name.lower(): each for each in reversed(group.commands)}
+        self._by_name = new | self._by_name
+        others = tuple(each for each in self.groups if each is not former)
+        self.groups = (*others, group) if group.commands else others
+
     @property
     def commands(self) -> tuple[Command, ...]:
         """Commands that are not hidden by others."""
         named = (command for group in self.groups for command in group.commands)
-        return tuple(command for command in named if self._by_name[command.name] is command)
+        return tuple(command for command in named if self.find(command.name) is command)
 
     @property
     def named(self) -> Iterator[tuple[str, Command]]:
         """Every name with the command it runs; the twin of a name follows its other names."""
         for command in self.commands:
             for name in (*command.names, command.slash_name):
-                if self._by_name.get(name) is command:
+                if self.find(name) is command:
                     yield name, command
 
     def find(self, name: str) -> Command | None:

@@ -192,7 +192,7 @@ class PromptSender:
         self._queue(user_input, self._controller.agent.follow_up)
 
     def _queue(self, user_input: UserInput, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
-        if "@" in user_input.text:
+        if user_input.may_mention:
             self._controller.app.run_worker(partial(self._queue_with_files, user_input, send), group="attach")
         else:
             send(user_input.prompt)
@@ -210,4 +210,5 @@ class PromptSender:
             self._controller.view.prompt.restore(user_input)
 
     async def _with_files(self, user_input: UserInput) -> str | tuple[UserContent, ...]:
-        return await user_input.with_files(self._controller.agent, partial(self._controller.notice, level="warning"))
+        report = partial(self._controller.notice, level="warning")
+        return await user_input.with_files(self._controller.agent, report, self._controller.mcp)

@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from cinch_tui.api_keys.provider_key import KeyCheck
     from cinch_tui.changes import SessionChanges
     from cinch_tui.commands.host import CommandHost, DiffBase
+    from cinch_tui.mcp_control import McpControl
     from cinch_tui.plain.session import PlainSession
     from cinch_tui.saved_sessions import SessionChoice
     from cinch_tui.trust.prompt import TrustQuestion
     from cinch_tui.trust.store import TrustAnswer
     from providers.model_catalog.offers import Offer
+    from tools.mcp.auth.browser_login import LoginRequest
 
 LISTING_TIMEOUT_S = 5.0
 """Seconds that providers have to list their models."""
@@ -58,8 +60,13 @@ class PlainCommandHost:
         self.notice = session.notice
         self._wants_run = False
         """Set by `continue_run`; the run starts once the command has ended."""
+        self._to_send: UserInput | None = None
+        """Set by `send`, likewise."""
         self._writer = session.writer
         self._menus = session.menus
+
+    def send(self, user_input: UserInput) -> None:
+        self._to_send = user_input
 
     def continue_run(self) -> None:
         self._wants_run = True
@@ -101,9 +108,9 @@ class PlainCommandHost:
             await self._run_shell(line)
         elif rest.strip() or not keys:
             await self._execute(rest)
-        if self._wants_run:
-            self._wants_run = False
-            await self.session.send(None)
+        if self._wants_run or self._to_send is not None:
+            to_send, self._to_send, self._wants_run = self._to_send, None, False
+            await self.session.send(to_send)
 
     async def _ask_about_keys(self, text: str) -> str:
         """Return the text if the user wants it sent although it contains a key; otherwise an empty string."""
@@ -183,6 +190,19 @@ class PlainCommandHost:
         edits = await ContextEdits.open(self.session.agent, self.session.assembly.folder.instructions)
         self.show("Context", report(edits.usage(), edits.numbers, edits.mark))
         self.notice("/context pin N, unpin N, drop N and restore N change the message with this number.")
+
+    async def show_mcp(self, control: McpControl) -> None:
+        # Imported late: few users have MCP servers.
+        from cinch_tui.reports.mcp import table
+
+        self.show("MCP servers", table(control.servers))
+
+    async def show_login(self, request: LoginRequest) -> None:
+        # Imported late: few users have MCP servers.
+        from cinch_tui.plain.mcp_login import show_login
+
+        async with self._menus.lock:
+            await show_login(self._menus, request)
 
     async def show_changes(self, changes: SessionChanges, base: DiffBase) -> None:
         changed = await asyncio.to_thread(changes.changes, base)

@@ -193,7 +193,9 @@ class PlainSession(AgentSession):
 
     async def _with_files(self, user_input: UserInput) -> str | tuple[UserContent, ...]:
         """Return the prompt with the content of the files it names."""
-        files = await attach_files(user_input.text, self.agent)
+        if not user_input.may_mention:
+            return user_input.prompt
+        files = await attach_files(user_input.text, self.agent, self.mcp)
         for each in files.skipped:
             self.notice(each, "warning")
         if files.attached:

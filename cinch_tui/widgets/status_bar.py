@@ -88,6 +88,8 @@ class Status(Struct, frozen=True):
     command_line: str = ""
     """Output of the user's status command."""
     branch: str = ""
+    servers: str = ""
+    """MCP servers that need attention."""
 
 
 class StatusPart(Struct, frozen=True):
@@ -201,6 +203,7 @@ def parts_of(status: Status, elapsed: float | None) -> list[StatusPart]:
         StatusPart("thinking hidden" if status.thinking_hidden else "", "note", 60, "note"),
         StatusPart(f"{status.queued} queued" if status.queued else "", "note", 70, "queue"),
         StatusPart(escape_controls(status.note), "note", 65, "note"),
+        StatusPart(status.servers, "note", 68, "note", short="/mcp" if status.servers else ""),
         StatusPart(model, "model", 50, "model", short=model.rpartition("/")[2]),
         StatusPart(counts if has_usage else "", "figure", 30, "tokens"),
         StatusPart(format_cost(status.cost) if has_usage else "", "figure", 40, "cost"),

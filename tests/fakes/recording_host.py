@@ -47,6 +47,7 @@ class RecordingSession(AgentSession):
 
     def __init__(self, calls: list[tuple[str, ...]]) -> None:
         self._calls = calls
+        self.mcp = None
         self.options: Options = SimpleNamespace(  # type: ignore[assignment] what commands read
             cwd=Path("/nowhere"),
             paths=SimpleNamespace(data=Path("/nowhere/data")),
@@ -124,6 +125,9 @@ class RecordingHost:
     def full_screen(self) -> FullScreenCommands:
         return self
 
+    def send(self, user_input: UserInput) -> None:
+        self.calls.append(("send", user_input.text))
+
     def continue_run(self) -> None:
         self.calls.append(("continue_run",))
 
@@ -154,6 +158,12 @@ class RecordingHost:
 
     async def show_context(self) -> None:
         self.calls.append(("show_context",))
+
+    async def show_mcp(self, control: McpControl) -> None:
+        self.calls.append(("show_mcp", *(each.server.name for each in control.servers.states())))
+
+    async def show_login(self, request: LoginRequest) -> None:
+        self.calls.append(("show_login", request.server))
 
     async def show_changes(self, changes: SessionChanges, base: DiffBase) -> None:
         assert isinstance(changes, SessionChanges)
@@ -248,4 +258,7 @@ class RecordingHost:
 
 
 if TYPE_CHECKING:
+    from cinch_tui.mcp_control import McpControl
+    from tools.mcp.auth.browser_login import LoginRequest
+
     _: type[FullScreenHost] = RecordingHost

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 from fakes.chat import until
 from fakes.foreign_folder import foreign_folder
+from fakes.given_mcp_servers import control
 from fakes.painting import paint
 from fakes.scenes import (
     CHANGED,
@@ -48,6 +50,8 @@ from cinch_tui.screens.choice_dialogs import Confirmation, ShortList
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.screens.help import HelpScreen
 from cinch_tui.screens.key_entry import KeyEntry
+from cinch_tui.screens.mcp import McpScreen
+from cinch_tui.screens.mcp_login import McpLoginScreen
 from cinch_tui.screens.palette import Palette
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.plan_review import PlanScreen
@@ -270,6 +274,21 @@ async def context(pilot: Pilot[object], app: CinchApp) -> None:
     await put(pilot, app, ContextScreen(edits.usage(), edits))
 
 
+async def mcp(pilot: Pilot[object], app: CinchApp) -> None:
+    await put(pilot, app, McpScreen(control(app.controller)))
+
+
+async def mcp_tools(pilot: Pilot[object], app: CinchApp) -> None:
+    await mcp(pilot, app)
+    await pilot.press("enter")
+
+
+async def mcp_login(pilot: Pilot[object], app: CinchApp) -> None:
+    url = f"https://login.example.com/authorize?response_type=code&client_id=cinch&state={'4f' * 40}"
+    request = SimpleNamespace(server="docs", url=url, host="login.example.com", is_encrypted=True)
+    await put(pilot, app, McpLoginScreen(request))  # type: ignore[arg-type] what the screen reads
+
+
 async def reader(pilot: Pilot[object], app: CinchApp) -> None:
     await put(pilot, app, Reader("make serve", lambda: "".join(f"request {number} done\n" for number in range(50))))
 
@@ -354,6 +373,9 @@ STAGES = (
     Stage("changes", ChangesScreen, changes),
     Stage("settings", SettingsScreen, settings),
     Stage("context", ContextScreen, context),
+    Stage("mcp", McpScreen, mcp),
+    Stage("mcp-tools", McpScreen, mcp_tools),
+    Stage("mcp-login", McpLoginScreen, mcp_login),
     Stage("reader", Reader, reader),
     Stage("confirmation", Confirmation, confirmation),
     Stage("short_list", ShortList, short_list),

@@ -81,7 +81,7 @@ class McpServers:
         """Return the tools of all servers; of tools with the same name, the first one."""
         return tuple({each.name: each for each in reversed(self._tools())}.values())[::-1]
 
-    def tools_of(self, name: str) -> tuple[Tool, ...]:
+    def tools_of(self, name: str) -> tuple[McpTool, ...]:
         """Return the tools of one server."""
         return tuple(each for each in self._tools() if each.server == name)
 

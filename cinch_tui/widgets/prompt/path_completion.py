@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion
 from cinch_tui.widgets.prompt.project_files import FileIndex, FileSearch, list_paths, recent_paths
+from cinch_tui.widgets.prompt.resource_completion import ResourceCompletion
 
 _MOST_LOOKED_AT = 20_000
 # Blanks inside a path are escaped with a backslash, as in a shell.
@@ -59,10 +60,16 @@ def _bare(word: str) -> str:
 
 
 class MentionCompletion:
-    """Completes from an in-memory index, filled by `load`."""
+    """Completes from an in-memory index, filled by `load`.
 
-    def __init__(self, root: Path) -> None:
+    Args:
+        root: Folder of the files.
+        resources: Completion of resources of MCP servers.
+    """
+
+    def __init__(self, root: Path, resources: ResourceCompletion | None = None) -> None:
         self.root = root
+        self.resources = resources or ResourceCompletion(lambda: None)
         self._index = FileIndex()
         self._search: FileSearch | None = None
         self._at_work: list[str] = []
@@ -88,15 +95,22 @@ class MentionCompletion:
             return None
         typed = match["path"]
         wanted = typed.removeprefix('"')
+        if resources := self.resources.complete(wanted):
+            # Blocked keys would be worse than a URI that is not completed.
+            return Completion(match.start("path"), wanted, resources, accepts_on_enter=False)
         paths = self._outside(wanted) if wanted.startswith(_OUTSIDE) else self._inside(wanted)
         is_folder = wanted.endswith("/")
-        found = tuple(_candidate(path) for path in paths if not (is_folder and path == wanted))
+        files = [_candidate(path) for path in paths if not (is_folder and path == wanted)]
+        servers = self.resources.servers(wanted)
+        found = (*servers, *files) if wanted else (*files, *servers)
         # The folder itself may be meant, so Enter does not insist on its content.
         return Completion(match.start("path"), wanted, found, accepts_on_enter=not is_folder) if found else None
 
     def used(self, text: str) -> None:
         """Record an accepted candidate; it is offered first from now on."""
         path = text.strip('"')
+        if self.resources.names(path):
+            return
         self._used = [path, *(each for each in self._used if each != path)][:_MAX_USED]
 
     async def load(self) -> None:

@@ -184,6 +184,11 @@ class PromptField(Vertical):
         await self._mentions.load()
         self._offer()
 
+    @work(exclusive=True, group="values")
+    async def _load_values(self) -> None:
+        await self._mentions.resources.load()
+        self._offer()
+
     def _complete_path(self) -> None:
         completion = complete_path(self._mentions.root, self._input.before_cursor)
         if completion is None:
@@ -209,14 +214,16 @@ class PromptField(Vertical):
             completion = self._mentions.complete(before)
             if self._mentions.has_more:
                 self.call_later(self._offer_more)
+            if self._mentions.resources.has_more:
+                self._load_values()
         return completion
 
     def _accept(self) -> None:
         completion, candidate = self._popup.completion, self._popup.highlighted
         if completion is None or candidate is None:
             return
-        if candidate.text.endswith("/"):
-            # Continue completion inside a folder.
+        if candidate.text.endswith("/") or not candidate.is_complete:
+            # Continue completion inside a folder, or with the resources of a server.
             self._close()
         else:
             self._dismiss(completion)

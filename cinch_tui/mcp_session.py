@@ -46,7 +46,6 @@ class McpSession:
         self._agent = agent
         self._options = options
         self._settings = settings
-        self._phases: dict[str, Phase] = {}
         self._wait_s = 0.0
 
     async def start(self) -> list[str]:
@@ -114,7 +113,7 @@ class McpSession:
         return SampledReply(reply.text, reply.model, is_truncated=reply.stop_reason == "length")
 
     def _take_over(self) -> None:
-        """Give the agent the tools of all servers, and report servers that have failed."""
+        """Give the agent the tools of all servers."""
         servers = self.servers
         if servers is None:
             return
@@ -123,9 +122,6 @@ class McpSession:
             if state.server.enabled or state.phase != "off":
                 tools = [each for each in servers.tools_of(name) if is_enabled(each, self._settings)]
                 self._agent.set_source_tools(_source(name), tools)
-            before, self._phases[name] = self._phases.get(name), state.phase
-            if state.phase != before and state.phase in ("failed", "needs_login"):
-                self._agent.notify(_sentence(state), "warning")
         if servers.resources() or servers.resource_templates():
             from tools.mcp.resources import ReadResourceTool
 

@@ -83,6 +83,7 @@ class PlainSession(AgentSession):
         agent.subscribe(self._renderer)
         for warning in (*self.options.notices, *assembly.warnings, *await assembly.mcp.start()):
             self.notice(warning, "warning")
+        self._watch_servers()
         self.notice(f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}")
         self.write_titles()
         self._show_permissions(agent)
@@ -93,6 +94,14 @@ class PlainSession(AgentSession):
             self._show_history(agent.history.stored or agent.history.messages)
         if self._images and not self.options.prompt:
             self._show_attached()
+
+    def _watch_servers(self) -> None:
+        """Report changes of MCP servers, and offer their prompts, from now on."""
+        if (servers := self.assembly.mcp.servers) is None:
+            return
+        from cinch_tui.mcp_watch import McpWatch  # few users have MCP servers
+
+        McpWatch(self, servers).start()
 
     async def _ask_for_trust(self) -> None:
         """Ask about files of the folder that change how cinch works, unless that was done before."""

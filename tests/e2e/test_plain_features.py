@@ -8,7 +8,7 @@ from e2e.lines import Lines, reported
 from fakes.script import Failure, Reply
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.plain.command_host import FULL_SCREEN_COMMANDS
+from cinch_tui.plain.help import FULL_SCREEN_COMMANDS
 from harness.messages import Usage
 
 pytestmark = pytest.mark.pty

@@ -38,7 +38,7 @@ from harness.ports.provider import Model, ModelInfo, Price, Request, StaticModel
 from harness.ports.tool import Tool  # noqa: E402
 from harness.risk import Risk  # noqa: E402
 from harness.workspace.workspace import Workspace  # noqa: E402
-from tools.builtin import CLASSES, LazyTool  # noqa: E402
+from tools.builtin import CLASSES, LazyTool, ToolOptions  # noqa: E402
 
 WINDOW = 200_000
 PRICE = Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
@@ -191,7 +191,7 @@ def built_in(*, is_lean: bool) -> list[Tool]:
     names = ("read_file", "edit_file", "grep", "bash")
     if is_lean:
         return [LazyTool(name) for name in CLASSES if name in names]
-    return [CompleteResults(name, compression="off") for name in CLASSES if name in names]
+    return [CompleteResults(name, ToolOptions(compression="off")) for name in CLASSES if name in names]
 
 
 async def replay(session: Session, policy: Policy, project: Path) -> Score:

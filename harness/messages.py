@@ -57,8 +57,12 @@ class Text(Tagged, frozen=True):
     """Sources; never sent back to a model."""
 
 
+HOSTED_SEARCH = "Web search"
+"""Start of the text of a thinking block that is a search, or its result, of the model's service."""
+
+
 class Thinking(Tagged, frozen=True):
-    """Thinking of the model."""
+    """Thinking of the model, or a search of its service."""
 
     text: str
     """The thinking; empty if the vendor encrypted it."""

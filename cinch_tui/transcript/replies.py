@@ -11,6 +11,7 @@ from cinch_tui.transcript.block import BlockPart, FunctionPart, Gap, TranscriptB
 from cinch_tui.transcript.lines import BLANK, StyledLine, indented, plain_line, wrap_runs
 from cinch_tui.transcript.markdown_splitter import Piece, References, Splitter
 from cinch_tui.transcript.styles import BlockStyles
+from harness.messages import HOSTED_SEARCH
 from harness.terminal_text import FragmentEscaper, escape_controls
 
 # Characters processed at once; keys are handled between two chunks of a fast stream.
@@ -273,4 +274,7 @@ class ThinkingBlock(StreamedBlock):
     @property
     def headline(self) -> str:
         mark = "▸" if self.folded else "▾"
+        if self.source.startswith(HOSTED_SEARCH):
+            first = escape_controls(self.source.partition("\n")[0])
+            return f"{mark} {first if self.folded else HOSTED_SEARCH}"
         return f"{mark} Thought" if self.duration is None else f"{mark} Thought for {max(1, round(self.duration))}s"

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypedDict
 
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, Delta, Done
 from harness.errors import InvalidReply
-from harness.messages import Citation, StopReason, Usage
+from harness.messages import HOSTED_SEARCH, Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
 from providers.net.stream import ReplyDecoder
@@ -180,7 +180,7 @@ class ContentDecoder(ReplyDecoder):
         queries = arguments.get("queries")
         query = ", ".join(map(str, items(queries))) or arguments.get("query")
         yield from self._blocks.start("thinking")
-        yield BlockDelta(self._blocks.index, search_text(query) if kind == "toolCall" else "Web search finished")
+        yield BlockDelta(self._blocks.index, search_text(query) if kind == "toolCall" else f"{HOSTED_SEARCH} finished")
         self._signature = as_signature({"type": kind, "part": part})
         yield from self._blocks.close()
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
-from harness.messages import AssistantMessage, JsonObject, Thinking
+from harness.messages import HOSTED_SEARCH, AssistantMessage, JsonObject, Thinking
 from harness.ports.provider import ToolSpec
 from providers.net.http_errors import plain
 from providers.wire.citations import as_object, items, objects
@@ -36,17 +36,17 @@ def declared(tools: Iterable[ToolSpec], without: Iterable[str]) -> list[ToolSpec
 
 def search_text(query: object) -> str:
     """Return the text that shows a search to users."""
-    return f"Web search: {plain(str(query))}" if query else "Web search"
+    return f"{HOSTED_SEARCH}: {plain(str(query))}" if query else HOSTED_SEARCH
 
 
 def results_text(results: object) -> str:
     """Return the text that shows the results of a search to users, or its error."""
     if code := as_object(results).get("error_code"):
-        return f"Web search failed: {plain(str(code))}"
+        return f"{HOSTED_SEARCH} failed: {plain(str(code))}"
     pages = [(plain(str(each.get("title") or "")), plain(str(each.get("url") or ""))) for each in objects(results)]
     lines = [f"- {title or url} – {url}" for title, url in pages[:MOST_LISTED] if url]
     count = len(items(results))
-    return "\n".join([f"{count} result{'s' * (count != 1)}", *lines])
+    return "\n".join([f"{HOSTED_SEARCH}: {count} result{'s' * (count != 1)}", *lines])
 
 
 def as_signature(item: Mapping[str, Any]) -> str:

@@ -171,7 +171,11 @@ def test_anthropic_search_is_shown_cited_and_sent_back_unchanged() -> None:
     reply = claude_reply()
 
     shown = [block.text for block in reply.content if isinstance(block, Thinking | Text)]
-    assert shown == ["Web search: retries", "1 result\n- Retries – https://docs.example.com/retries", "Three times."]
+    assert shown == [
+        "Web search: retries",
+        "Web search: 1 result\n- Retries – https://docs.example.com/retries",
+        "Three times.",
+    ]
     assert [source.url for source in sources_of(reply.content)] == ["https://docs.example.com/retries"]
     sent: Any = claude_body(asked(CLAUDE, reply))["messages"]
     assert sent[1]["content"] == [

@@ -10,13 +10,20 @@ from pathlib import Path
 import pytest
 from fakes.contexts import tool_context
 from fakes.local_http import Handler
+from fakes.people import ScriptedUser
 from fakes.web_site import LOCAL, WebSite, call, fetched, text
 from msgspec.structs import replace
 
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
 from harness.errors import InvalidArguments
-from harness.messages import Image
+from harness.messages import Image, ToolResult
 from harness.ports.tool import ToolOutput
+from harness.user_requests import AllowForSession, Denied
 from harness.views import ImageView, TextView
+from harness.workspace.workspace import Workspace
+from providers.demo import Call, Reply, scripted
+from tools import builtin_tools
 from tools.web import download as download_module
 from tools.web import fetch
 from tools.web.fetch import FetchTool
@@ -268,6 +275,24 @@ async def test_robots_txt_is_respected_and_asked_for_once(site: WebSite, tmp_pat
     assert refused.is_error
     assert "robots.txt of 127.0.0.1 does not allow" in text(refused)
     assert site.paths() == ["/robots.txt", "/open"]
+
+
+async def test_domain_that_was_allowed_is_not_asked_about_again(site: WebSite, tmp_path: Path) -> None:
+    for path in ("/a", "/b", "/c"):
+        site.page(path, f"page {path}", "text/plain")
+    someone = ScriptedUser()
+    someone.approvals = [Denied("not this one"), AllowForSession()]
+    calls = [Reply((Call("web_fetch", {"url": site.url + path}),)) for path in ("/a", "/b", "/c")]
+    options = AgentOptions(user=someone, workspace=Workspace(tmp_path))
+    agent = Agent(scripted(*calls, "Done"), builtin_tools(web=LOCAL), "Be brief.", options)
+
+    await agent.prompt("Read them")
+
+    results = [message.text for message in agent.history.messages if isinstance(message, ToolResult)]
+    assert [request.summary for request in someone.asked] == [f"{site.url}/a", f"{site.url}/b"]
+    assert "not this one" in results[0]
+    assert ["page /b" in results[1], "page /c" in results[2]] == [True, True]
+    assert site.paths() == ["/b", "/c"]
 
 
 async def test_url_is_checked_before_the_user_is_asked(tmp_path: Path) -> None:

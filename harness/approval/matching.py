@@ -18,14 +18,13 @@ from msgspec.structs import replace
 
 from harness.approval.patterns import command_matches, text_matches, text_mentions, tokens_of
 from harness.approval.places import Place, Places, Unresolvable
-from harness.function_tools.names import legal_group
+from harness.function_tools.names import REMOTE_PREFIXES, legal_group
 from harness.permissions import READ, SHELL, WRITE, Rule
 from harness.risk import PathAccess, Risk, SimpleCommand
 
 RiskCheck: TypeAlias = Callable[[Risk], Risk]
 """Function that adds to a risk what its paths imply."""
 
-_SERVER = "mcp__"
 _UNKNOWN = frozenset("$`")
 _RUNNERS = re.compile(
     r"command|builtin|exec|env|xargs|find|timeout|nice|ionice|nohup|stdbuf|time|setsid|sudo|doas|su|pkexec|run0|flock"
@@ -200,8 +199,11 @@ def _names(rule: Rule, call: Target) -> bool:
 
 
 def _names_server(rule: str, tool: str) -> bool:
-    """Return True if a rule such as `mcp__github` names the server of a tool."""
-    return rule.startswith(_SERVER) and tool.startswith(f"{_SERVER}{legal_group(rule.removeprefix(_SERVER))}__")
+    """Return True if a rule such as `mcp__github` or `openapi__shop` names the server or the API of a tool."""
+    if not rule.startswith(REMOTE_PREFIXES):
+        return False
+    prefix, _, group = rule.partition("__")
+    return tool.startswith(f"{prefix}__{legal_group(group)}__")
 
 
 def _covers_all(rule: Rule, call: Target) -> bool:

@@ -16,6 +16,7 @@ from harness.approval.matching import Coverage, Target, affects
 from harness.approval.patterns import DOMAIN, PREFIX, check_pattern
 from harness.approval.places import Places
 from harness.errors import ConfigError
+from harness.function_tools.names import REMOTE_PREFIXES
 from harness.permissions import SESSION, SHELL, WRITE, Effect, Rule, RuleSource
 from harness.risk import Risk, SimpleCommand
 
@@ -111,6 +112,6 @@ def _example_risk(rule: Rule, example: str, risk_of: Callable[[str], Risk] | Non
         return replace(risk, subject=example, commands=commands)
     if rule.tool == SHELL:
         return Risk("execute", subject=example, commands=(SimpleCommand(tuple(shlex.split(example))),))
-    if rule.pattern.startswith(DOMAIN) or rule.tool.startswith(("web", "mcp__", "skill", "delegate")):
+    if rule.pattern.startswith(DOMAIN) or rule.tool.startswith(("web", *REMOTE_PREFIXES, "skill", "delegate")):
         return Risk("read", subject=example)
     return Risk("edit" if rule.tool == WRITE else "read", paths=(example,))

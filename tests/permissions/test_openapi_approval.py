@@ -52,6 +52,8 @@ def test_get_counts_as_reading_and_the_rest_asks(tmp_path: Path) -> None:
     [
         ([("allow", "openapi__shop__delete_order")], "allow"),
         ([("allow", "openapi__shop__*")], "allow"),
+        ([("allow", "openapi__shop")], "allow"),
+        ([("allow", "openapi__sho")], "ask"),
         ([("allow", "openapi__shop__*(DELETE /orders/*)")], "allow"),
         ([("allow", "openapi__shop__*(DELETE /files/*)")], "ask"),
         ([("allow", "openapi__other__*")], "ask"),

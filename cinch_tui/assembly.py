@@ -228,7 +228,7 @@ class Assembly(Struct):
             permissions.set_approval(permissions.loosest)
         self.reminders.project = folder.trust.is_trusted
         self.agent.set_system_prompt(folder.prompt)
-        return problems + await self.apis.load(options, settings)
+        return problems + await self.apis.load(options, settings) + await self.mcp.load(options, settings)
 
     def close(self) -> None:
         """Write pending records and release the session file."""

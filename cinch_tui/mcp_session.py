@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cinch_tui.config.settings import Settings
     from harness.messages import JsonValue
     from tools.mcp.host import McpHost, SampledReply, SamplingRequest
+    from tools.mcp.server_config import McpServer
     from tools.mcp.servers import McpServers
     from tools.mcp.state import Phase, ServerState
 
@@ -47,10 +48,21 @@ class McpSession:
         self._options = options
         self._settings = settings
         self._wait_s = 0.0
+        self._configured: tuple[McpServer, ...] = ()
+        self._closes = False
 
     async def start(self) -> list[str]:
         """Start connecting to the configured servers, and return problems with the configuration."""
-        configured, problems = await asyncio.to_thread(mcp_settings, self._options, self._settings)
+        return await self.load(self._options, self._settings)
+
+    async def load(self, options: Options, settings: Settings) -> list[str]:
+        """Use the servers that are configured and trusted now; return problems with the configuration."""
+        self._options, self._settings = options, settings
+        configured, problems = await asyncio.to_thread(mcp_settings, options, settings)
+        if configured.servers == self._configured:
+            return problems
+        self._configured = configured.servers
+        await self._stop()
         if not configured.servers:
             return problems
         # Imported with the first server.
@@ -63,9 +75,19 @@ class McpSession:
                 self._agent.set_source_tools(_source(each.name), ())
         servers.on_change(self._take_over)
         self._agent.state.late.sources.wait_ready = self.wait_ready
-        self._agent.on_close(servers.close)
+        if not self._closes:
+            self._closes = True
+            self._agent.on_close(self._stop)
         servers.start()
         return problems
+
+    async def _stop(self) -> None:
+        servers, self.servers = self.servers, None
+        if servers is not None:
+            await servers.close()
+            for each in servers.states():
+                self._agent.set_source_tools(_source(each.server.name), ())
+            self._agent.state.late.sources.remove(RESOURCES)
 
     async def wait_ready(self) -> None:
         """Wait until every server is connected or has failed, for at most the time in the settings."""
@@ -97,16 +119,16 @@ class McpSession:
             root=agent.workspace.root,
             spill_dir=agent.options.spill_dir or options.paths.cache / "output",
             ask=agent.options.user.ask if has_user else None,
-            sample=self._sample if has_user else None,
+            sample=self.sample if has_user else None,
             roots=lambda: (agent.workspace.root, *options.add_dirs),
-            notify=agent.notify,
             environment=options.environ,
             secrets=secret_variables,
             authenticate=lambda server: authentication(server, tokens, None),
             version=__version__,
         )
 
-    async def _sample(self, request: SamplingRequest) -> SampledReply:
+    async def sample(self, request: SamplingRequest) -> SampledReply:
+        """Let the agent's model reply to a conversation of a server; only the usage counts for the agent."""
         from tools.mcp.host import SampledReply
 
         reply = await reply_to(self._agent, request.messages, request.system_prompt, request.max_tokens)

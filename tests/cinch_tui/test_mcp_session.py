@@ -9,6 +9,18 @@ from pathlib import Path
 from fakes.mcp_servers import RAW_SERVER, listed
 from fakes.model_server import Item, ModelServer, Reply
 
+from cinch_tui.cli.arguments import parse_arguments
+from cinch_tui.cli.start import prepare
+from cinch_tui.config.options import Options
+from cinch_tui.config.settings import Settings
+from cinch_tui.mcp_session import McpSession
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
+from harness.messages import user
+from harness.workspace.workspace import Workspace
+from providers.demo import scripted
+from tools.mcp.host import SamplingRequest
+
 
 def toml(name: str, **script: object) -> str:
     args = json.dumps([str(RAW_SERVER), json.dumps(script)])
@@ -18,7 +30,9 @@ def toml(name: str, **script: object) -> str:
 def ask(
     folder: Path, config: str, script: list[Item], *flags: str
 ) -> tuple[subprocess.CompletedProcess[str], ModelServer]:
-    (folder / "config.toml").write_text(config, encoding="utf-8")
+    # On a busy machine, servers take longer to start than usual.
+    wait = "" if "[mcp]" in config else "[mcp]\nstartup_wait_s = 30\n"
+    (folder / "config.toml").write_text(config + wait, encoding="utf-8")
     command = [sys.executable, "-m", "cinch_tui", "-p", "-m", "anthropic/fake-model", "go", *flags]
     with ModelServer(script) as server:
         environment = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
@@ -85,3 +99,34 @@ def test_slow_server_delays_the_first_request_only_for_the_time_in_the_settings(
 
     assert done.returncode == 0
     assert "MCP server slow is still connecting" in done.stderr
+
+
+async def test_changed_configuration_replaces_the_servers(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    agent = Agent(scripted("done"), [], "You help.", AgentOptions(workspace=Workspace(tmp_path)))
+
+    def configured(config: str) -> tuple[Options, Settings]:
+        file.write_text(f"{config}[mcp]\nstartup_wait_s = 30\n", encoding="utf-8")
+        return prepare(parse_arguments(["--config", str(file), "--cwd", str(tmp_path)]))
+
+    session = McpSession(agent, *configured(toml("one", tools=[listed("echo")])))
+    problems = await session.start()
+    await session.wait_ready()
+    first = [tool.name for tool in agent.state.late.tools]
+    await session.load(*configured(toml("two", tools=[listed("echo")])))
+    await session.wait_ready()
+    second = [tool.name for tool in agent.state.late.tools]
+    await agent.close()
+
+    assert (problems, first, second) == ([], ["mcp__one__echo"], ["mcp__two__echo"])
+    assert session.states == ()
+
+
+async def test_sampling_is_answered_by_the_model_of_the_agent(tmp_path: Path) -> None:
+    agent = Agent(scripted("Bern."), [], "You help.", AgentOptions(workspace=Workspace(tmp_path)))
+    session = McpSession(agent, *prepare(parse_arguments(["--cwd", str(tmp_path)])))
+
+    reply = await session.sample(SamplingRequest("raw", (user("Capital?"),), "You know capitals.", 100))
+    await agent.close()
+
+    assert (reply.text, reply.is_truncated) == ("Bern.", False)

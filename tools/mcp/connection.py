@@ -183,7 +183,7 @@ class Connection:
             return await send(client)
         except MCPError as error:
             # What was rejected for a lack of credentials has had no effects, even if the connection ended with it.
-            if not is_lost(error) or self._endpoint.needs_login:
+            if not is_lost(error, self._endpoint.status) or self._endpoint.needs_login:
                 raise self._failed(error) from error
             # A server that does not know the session has not processed the request.
             may_repeat = is_repeatable or error.code != CONNECTION_CLOSED

@@ -16,8 +16,8 @@ from harness.errors import CinchError
 from tools.mcp.network import connection_failure
 from tools.mcp.server_config import McpServer
 
-SESSION_ENDED = "Session terminated"
-"""Message of the SDK if a server does not know the session any more."""
+WITHOUT_TEXT = "Server returned an error response"
+"""Message of the SDK for an HTTP error whose body it cannot read."""
 
 
 class Failure(Struct, frozen=True):
@@ -33,9 +33,17 @@ class Failure(Struct, frozen=True):
     """True if another attempt would fail as well."""
 
 
-def is_lost(error: MCPError) -> bool:
-    """Return True if the connection or the session of the request has ended."""
-    return error.code == CONNECTION_CLOSED or error.message == SESSION_ENDED
+def is_lost(error: MCPError, status: int) -> bool:
+    """Return True if the connection or the session of the request has ended.
+
+    Args:
+        error: The error.
+        status: HTTP status of the latest response, if any.
+    """
+    # Servers that were restarted answer 404, or 400 with a text such as "No valid session ID provided", which the SDK
+    # replaces if it is not in its format.
+    is_unknown = status in (400, 404) and ("session" in error.message.lower() or error.message == WITHOUT_TEXT)
+    return error.code == CONNECTION_CLOSED or is_unknown
 
 
 def explain(error: BaseException, server: McpServer, status: int = 0) -> str:

@@ -1,10 +1,10 @@
-"""Services of the program for MCP servers: questions to the user, model calls, folders, notices."""
+"""Services of the program for MCP servers: questions to the user, model calls, folders, authentication."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -65,8 +65,6 @@ class McpHost(Struct, frozen=True):
     """Lets the agent's model reply to a conversation; None: such requests are refused."""
     roots: Callable[[], Sequence[Path]] = tuple
     """Returns the folders that servers may know of: the workspace and added folders."""
-    notify: Callable[[str, Literal["info", "warning", "error"]], None] = lambda _text, _level: None
-    """Shows a notice to the user."""
     environment: Mapping[str, str] = {}
     """Environment of this process. Servers receive a few harmless variables of it, and none that holds a key."""
     secrets: Callable[[], Iterable[str]] = tuple

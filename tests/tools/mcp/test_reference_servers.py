@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -63,17 +64,25 @@ def server(request: pytest.FixtureRequest) -> Iterator[McpServer]:
         yield everything()
         return
     port = free_port()
-    command = ["node", program, request.param]
-    process = subprocess.Popen(
-        command, env={**os.environ, "PORT": str(port)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    try:
-        assert process.stdout is not None
-        while b"on port" not in process.stdout.readline():
-            assert process.poll() is None
+    with serving(program, request.param, port):
         # A server of the first protocol version is found by streamable HTTP failing.
         path = "mcp" if request.param == "streamableHttp" else "sse"
         yield McpServer("everything", url=f"http://127.0.0.1:{port}/{path}", transport="http")
+
+
+@contextmanager
+def serving(program: str, transport: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        ["node", program, transport],
+        env={**os.environ, "PORT": str(port)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        assert process.stdout is not None
+        while b"on port" not in (line := process.stdout.readline()):
+            assert line, "the server has ended"
+        yield process
     finally:
         process.kill()
         process.communicate()
@@ -198,3 +207,34 @@ async def test_file_server_reads_and_writes_in_its_folder(tmp_path: Path) -> Non
     assert denied.is_error
     assert (reader.mutates, writer.mutates) == (False, True)
     assert "may delete or overwrite something" in writer.risk({}).reason
+
+
+async def test_restarted_http_server_is_connected_to_again(tmp_path: Path) -> None:
+    program, port = reference_server("everything"), free_port()
+    server = McpServer("everything", url=f"http://127.0.0.1:{port}/mcp", transport="http")
+
+    with serving(program, "streamableHttp", port) as first:
+        async with running([server], make_host(tmp_path)) as manager:
+            before = await call(manager, "echo", tmp_path, message="one")
+            first.kill()
+            first.wait()
+            with serving(program, "streamableHttp", port):
+                after = await call(manager, "echo", tmp_path, message="two")
+
+    assert (text_of(before), text_of(after)) == ("Echo: one", "Echo: two")
+
+
+async def test_server_that_rejects_the_credentials_needs_a_login(tmp_path: Path) -> None:
+    async def reject(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(reject, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+        server = McpServer("private", url=f"http://127.0.0.1:{port}/mcp", transport="http")
+        async with running([server], make_host(tmp_path)) as manager:
+            state = state_of(manager, "private")
+
+    assert (state.phase, state.reason) == ("needs_login", "HTTP 401 Unauthorized")

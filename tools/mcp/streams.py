@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from tools.mcp.wire import Report, clean_lists
 
@@ -65,6 +65,9 @@ class _Reader:
                 if self.open_requests > MAX_OPEN_REQUESTS:
                     self._on_end(f"the server sent more than {MAX_OPEN_REQUESTS} requests without reading the answers")
                     raise anyio.EndOfStream
+            case JSONRPCNotification(method="notifications/cancelled"):
+                # The SDK does not answer a request that the server has cancelled.
+                self.open_requests = max(0, self.open_requests - 1)
             case JSONRPCResponse(result=result):
                 clean_lists(result, self._report)
             case _:

@@ -14,6 +14,7 @@ from typing import Any
 from textual.timer import Timer
 
 from cinch_tui.keybindings.keymap import hint
+from cinch_tui.reports.citations import sources_of
 from cinch_tui.reports.formatting import app_hints
 from cinch_tui.reports.notices import context_text, end_notice, notice_of, retry_text, sentence
 from cinch_tui.shell_line import is_report
@@ -25,7 +26,6 @@ from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import AgentState
 from harness import events
 from harness.approval.modes import PLAN
-from harness.context.citations import sources_of
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.errors import InvalidReply, ModelOverloaded, ModelThrottled, NetworkError
 from harness.messages import AssistantMessage, Text, Thinking, UserMessage

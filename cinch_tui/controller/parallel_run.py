@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.controller.chat_session import ChatSession
 from cinch_tui.keybindings.keymap import hint
+from cinch_tui.reports.citations import sources_markdown, sources_of
 from cinch_tui.transcript.variant_block import VariantBlock
 from cinch_tui.user_dialogs.interaction import pick_index
 from cinch_tui.widgets.chat_widgets import ChatWidgets
 from harness import events
 from harness.agent.arguments import Prompt
-from harness.context.citations import sources_markdown, sources_of
 from harness.deltas import BlockDelta, BlockStart
 from harness.errors import CinchError
 from harness.messages import AssistantMessage, Message

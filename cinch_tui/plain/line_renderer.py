@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from cinch_tui.plain.line_writer import LineWriter, LiveOutput
 from cinch_tui.plain.view_lines import line_count, shorten, view_lines
 from cinch_tui.rendering.safe_text import error_line, one_line
+from cinch_tui.reports.citations import sources_of, sources_text
 from cinch_tui.reports.formatting import app_hints
 from cinch_tui.reports.notices import NoticeLevel, context_text, end_notice, notice_of, reminder_title
 from cinch_tui.shell_line import is_report, output_text
@@ -15,7 +16,6 @@ from harness import events
 from harness.agent.agent import Agent
 from harness.agent.retry import format_delay
 from harness.approval.modes import PLAN
-from harness.context.citations import sources_of, sources_text
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.execution.results import was_interrupted
 from harness.messages import AssistantMessage, JsonValue, ToolResult, Usage, UserMessage

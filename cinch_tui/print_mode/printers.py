@@ -11,11 +11,11 @@ from cinch_tui.print_mode.outcome import Outcome, result_object
 from cinch_tui.print_mode.output import Output
 from cinch_tui.print_mode.stream_json import event_lines, init_line
 from cinch_tui.rendering.safe_text import error_line
+from cinch_tui.reports.citations import sources_of, sources_text
 from cinch_tui.reports.notices import context_text, notice_of
 from harness import events
 from harness.agent.agent import Agent
 from harness.codec import encode
-from harness.context.citations import sources_of, sources_text
 from harness.messages import JsonValue, ToolResult, new_id
 from harness.terminal_text import strip_escapes
 

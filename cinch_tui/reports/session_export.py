@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from harness.context.citations import sources_markdown, sources_of, sources_text
+from cinch_tui.reports.citations import sources_markdown, sources_of, sources_text
 from harness.messages import AssistantMessage, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
 from harness.session.resume import LoadedSession
 from harness.terminal_text import strip_escapes

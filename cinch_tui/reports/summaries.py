@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.assembly import Assembly
+from cinch_tui.reports.citations import text_with_sources
 from harness.agent.agent import Agent
-from harness.context.citations import text_with_sources
 from harness.context.history import is_prompt
 from harness.messages import AssistantMessage, Message, UserMessage
 from harness.thinking_level import ThinkingLevel

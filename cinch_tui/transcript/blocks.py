@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from rich.style import Style
 
 from cinch_tui.rendering.safe_text import expand_tabs, plain_output
+from cinch_tui.reports.citations import Source, sources_text
 from cinch_tui.reports.notices import NoticeLevel
 from cinch_tui.transcript.block import BlockPart, FunctionPart, TranscriptBlock, guess_height
 from cinch_tui.transcript.lines import StyledLine, filled, indented, plain_line, wrap_runs
@@ -18,7 +19,6 @@ from cinch_tui.transcript.markdown_splitter import Splitter
 from cinch_tui.transcript.replies import PiecePart, ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_block import ToolBlock
-from harness.context.citations import Source, sources_text
 from harness.terminal_text import FragmentEscaper, escape_controls
 
 __all__ = ["NoticeBlock", "ReplyBlock", "ThinkingBlock", "ToolBlock", "TranscriptBlock", "UserBlock"]

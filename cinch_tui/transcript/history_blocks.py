@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cinch_tui.attached_files import attached_names, without_attached
+from cinch_tui.reports.citations import sources_of
 from cinch_tui.reports.formatting import app_hints
 from cinch_tui.reports.notices import context_text, reminder_title
 from cinch_tui.shell_line import is_report
@@ -22,7 +23,6 @@ from cinch_tui.transcript.stored_blocks import DiskSource, StoredReply, StoredTh
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.user_input import image_name, user_input_of
 from harness.approval.modes import PLAN, SUBMIT_PLAN
-from harness.context.citations import sources_of
 from harness.context.history import StoredMessages, outline_of
 from harness.events import CompactionEnd
 from harness.messages import (

@@ -20,22 +20,20 @@ _encode = msgspec.json.Encoder().encode
 
 
 def estimate_text(text: str) -> int:
+    """Return the estimated tokens of a text, uncalibrated."""
     return int(len(text) / CHARS_PER_TOKEN) + 1
 
 
 def estimate_message(message: Message) -> int:
+    """Return the estimated tokens of a message, uncalibrated; 0 for a custom message, which models never see."""
     if isinstance(message, CustomMessage):
         return 0
     return sum(_estimate_block(block) for block in message.content)
 
 
 def estimate_messages(messages: Iterable[Message]) -> int:
+    """Return the estimated tokens of messages, uncalibrated."""
     return sum(map(estimate_message, messages))
-
-
-def smallest_limit(*limits: int) -> int:
-    """Return the smallest limit that is set, or 0 if none is."""
-    return min((each for each in limits if each), default=0)
 
 
 def estimate_overhead(system: str, tools: Iterable[ToolSpec]) -> int:

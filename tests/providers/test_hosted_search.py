@@ -26,7 +26,7 @@ from harness.approval.modes import EXECUTE
 from harness.approval.policy import Permissions
 from harness.approval.rules import parse_rule
 from harness.approval.store import RuleStore
-from harness.context.citations import sources_of
+from cinch_tui.reports.citations import sources_of
 from harness.deltas import Delta
 from harness.messages import AssistantMessage, JsonObject, ModelSpec, Text, Thinking, user
 from harness.permissions import Effect

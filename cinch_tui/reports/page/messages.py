@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
+from cinch_tui.reports.citations import sources_markdown, sources_of
 from cinch_tui.reports.formatting import format_cost
 from cinch_tui.reports.page.markup import (
     argument_diff,
@@ -20,7 +21,6 @@ from cinch_tui.reports.page.markup import (
     text,
     view_of,
 )
-from harness.context.citations import sources_markdown, sources_of
 from harness.messages import (
     AssistantMessage,
     CustomMessage,

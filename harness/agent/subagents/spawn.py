@@ -24,7 +24,7 @@ from harness.agent.subagents.limits import (
 from harness.agent.subagents.reporting import Relay, outcome, stopped
 from harness.approval.interactions import AttributedInteraction, SharedInteraction
 from harness.approval.modes import SUBMIT_PLAN, Planning, tools_of
-from harness.context.tokens import estimate_overhead, estimate_text, smallest_limit
+from harness.context.tokens import estimate_overhead, estimate_text
 from harness.events import Event, TurnStart
 from harness.instructions.prompts import prompt_text
 from harness.messages import new_id, user
@@ -114,7 +114,7 @@ class Spawner(Delegate):
             run.options,
             workspace=run.workspace.with_own_reads(),
             user=AttributedInteraction(run.user, _who(delegation)),
-            limits=Limits(max_turns=smallest_limit(delegation.max_turns, self._limits.limits.max_turns)),
+            limits=Limits(max_turns=_smallest_limit(delegation.max_turns, self._limits.limits.max_turns)),
             # The planning phase is its caller's; its own turns are limited above.
             planning=Planning(max_turns=0),
             hooks=inherited(run, reservation),
@@ -181,3 +181,8 @@ def _unknown(names: Sequence[str], tools: Sequence[Tool]) -> str:
 def _who(delegation: SubagentTask) -> str:
     """Return the name of a subagent for users; the model chose it, so it is cleaned."""
     return f"Subagent {' '.join(delegation.name.split())[:NAME_CHARS]}".strip()
+
+
+def _smallest_limit(*limits: int) -> int:
+    """Return the smallest limit that is set, or 0 if none is."""
+    return min((each for each in limits if each), default=0)

@@ -10,13 +10,13 @@ from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
 from cinch_tui.controller.bridge import Bridge
+from cinch_tui.reports.citations import Source
 from cinch_tui.reports.summaries import TranscriptPart, source
 from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import ReplyBlock, SourcesBlock, UserBlock
 from cinch_tui.transcript.history_blocks import blocks_of
 from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import StatusBar
-from harness.context.citations import Source
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.events import MessageDiscarded, MessageEnd, MessageStart, MessageUpdate
 from harness.messages import AssistantMessage, Citation, Text, ToolCall, user

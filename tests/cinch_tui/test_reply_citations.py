@@ -8,8 +8,8 @@ import pytest
 from fakes.cited_chat_tapes import NASA, PERPLEXITY, SKY, TEXT
 from fakes.talk import written
 
+from cinch_tui.reports.citations import Source, sources_markdown, sources_of, sources_text, text_with_sources
 from harness.codec import decode, encode
-from harness.context.citations import Source, sources_markdown, sources_of, sources_text, text_with_sources
 from harness.deltas import BlockEnd
 from harness.events import Event, MessageEnd, MessageUpdate
 from harness.messages import AssistantMessage, Citation, Text, ToolCall, user

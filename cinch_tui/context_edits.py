@@ -37,7 +37,7 @@ class ContextEdits:
     async def open(cls, agent: Agent, instructions: str = "") -> ContextEdits:
         """Load the whole conversation; `instructions` is the part of the system prompt from instruction files."""
         await agent.history.load()
-        return cls(agent, context_inputs(agent.state, instructions, agent.options.window))
+        return cls(agent, context_inputs(agent.state, agent.options.window, instructions))
 
     @property
     def texts(self) -> dict[tuple[str, str], str]:

@@ -9,7 +9,8 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from harness.context.grouping import MessageGroup
-from harness.context.summary_facts import describe_call, one_line
+from harness.context.overlay import describe_call
+from harness.context.summary_facts import truncated_line
 from harness.messages import AssistantMessage, JsonObject, Message, UserMessage
 from harness.ports.tool import ToolContext, ToolOutput
 from tools.context_editing import NO_CONVERSATION, RemovableTurns, prompt_in, remove, turns_before
@@ -114,7 +115,7 @@ class _Steps:
     def _titles(self) -> Iterator[str]:
         for each in self._shown[-MAX_LISTED:]:
             calls = "; ".join(map(describe_call, each.reply.tool_calls))
-            yield one_line(f"n{each.number}: {calls or each.reply.text}", 120)
+            yield truncated_line(f"n{each.number}: {calls or each.reply.text}", 120)
 
 
 class _Step(Struct, frozen=True):
@@ -124,7 +125,7 @@ class _Step(Struct, frozen=True):
 
 
 def _with_prompt(number: int, prompt: UserMessage, steps: _Steps) -> str:
-    text = one_line(prompt.text, 100)
+    text = truncated_line(prompt.text, 100)
     earliest = steps.earliest()
     hint = f"The earliest step to return to is n{earliest}." if earliest else "There is no step to return to yet."
     return f"The steps after n{number} contain a message of the user, which must stay: {text!r}. {hint}"

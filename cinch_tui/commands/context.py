@@ -105,7 +105,7 @@ def _undo_summary(host: CommandHost) -> None:
 
 
 async def _edit_summary(host: CommandHost) -> None:
-    from harness.context.compaction import prose_of
+    from harness.context.summary_text import prose_of
 
     agent = host.session.agent
     if not (compactions := agent.state.context.overlay.compactions):

@@ -103,15 +103,15 @@ class ChatSession(AgentSession):
         agent = self.agent
         # Not before the first paint.
         from harness.context.breakdown import breakdown, context_inputs
-        from harness.context.pipeline import last_id, request_size
+        from harness.context.pipeline import context_tokens, last_id
 
         overlay, history = agent.state.context.overlay, agent.history
         is_read = history.stored is None
         if agent.state.context.report is not None and is_read:
-            return request_size(agent.options, agent.state, history)[0]
+            return context_tokens(agent.state, history, agent.state.offered_tools)
         # The last reply has reported nothing of what came after it.
         if len(history) and (is_read or last_id(history) in overlay.changed_after):
-            inputs = context_inputs(agent.state, window=agent.options.window)
+            inputs = context_inputs(agent.state, agent.options.window)
             return breakdown(overlay.apply(history.outline), inputs).used
         return history.context
 

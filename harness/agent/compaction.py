@@ -103,7 +103,10 @@ class _Compaction:
         self._state = run.state.context
         self._policy = run.options.window
         self._trigger: CompactionTrigger = trigger
-        self.tokens = context_tokens(run)
+        self.tokens = self._current_tokens()
+
+    def _current_tokens(self) -> int:
+        return context_tokens(self._run.state, self._run.history, self._run.tools)
 
     def plan(self) -> CompactionPlan | None:
         """Return what to summarize, with the content of evicted messages."""
@@ -131,7 +134,7 @@ class _Compaction:
             summary = await self._summary(plan, options)
             return self._applied(Compaction(summary, plan.replaced, last_id(self._run.history)))
         except asyncio.CancelledError:
-            self._publish_failure("the compaction was aborted")
+            self._publish_failure("the compaction was aborted", is_aborted=True)
             raise
         except (ProviderError, SummaryFailed) as error:
             self._publish_failure(str(error))
@@ -190,7 +193,7 @@ class _Compaction:
         state, history = self._state, self._run.history
         before, cooldown = state.overlay, state.cooldown
         state.add_compaction(compaction, self._policy.compact_cooldown)
-        tokens = context_tokens(self._run)
+        tokens = self._current_tokens()
         # A trimmed context is no measure: the summary also replaces messages that were left out.
         if before.trim is None and self.tokens - tokens < LEAST_SAVED:
             state.overlay, state.cooldown = before, cooldown
@@ -201,9 +204,11 @@ class _Compaction:
         self._run.bus.publish(replace(end, reason=self._trigger, tokens_before=self.tokens, tokens=tokens))
         return compaction
 
-    def _publish_failure(self, error: str) -> None:
-        bus, failures = self._run.bus, self._state.failures
-        bus.publish(CompactionEnd(reason=self._trigger, tokens_before=self.tokens, tokens=self.tokens, error=error))
+    def _publish_failure(self, error: str, *, is_aborted: bool = False) -> None:
+        bus, failures, tokens = self._run.bus, self._state.failures, self.tokens
+        bus.publish(
+            CompactionEnd(reason=self._trigger, tokens_before=tokens, tokens=tokens, error=error, is_aborted=is_aborted)
+        )
         if 0 < self._policy.compact_failures <= failures and self._trigger != "manual":
             text = (
                 f"Summaries have failed {failures} times. From now on, the oldest messages are left out of the context "

@@ -13,7 +13,7 @@ from harness.agent.run_state import Run, RunRequest
 from harness.concurrency import call_in, cancel_tasks
 from harness.context.overlay import Compaction
 from harness.context.overlay_events import compaction_end
-from harness.context.pipeline import request_size
+from harness.context.pipeline import context_tokens, limits_for
 from harness.errors import Aborted, ConfigError, ProviderError, SummaryFailed
 from harness.events import CompactionUndone, ContextEdited
 from harness.messages import new_id
@@ -55,11 +55,13 @@ class ContextControl(AgentBase):
         After a handoff that failed, the next one is due once the context was smaller. The agent starts none itself:
         call `handoff` and send the brief to another agent, or in a new session.
         """
-        share, context = self.options.window.handoff_at, self.state.context
+        policy, state = self.options.window, self.state
+        share = policy.handoff_at
         if not share or self.is_running or self.has_pending or not self.history.at_rest:
             return False
-        tokens, usable = request_size(self.options, self.state, self.history)
-        return tokens > share * usable and not context.has_failed_handoff
+        tokens = context_tokens(state, self.history, state.offered_tools)
+        usable = limits_for(policy, state, state.model).usable
+        return tokens > share * usable and not state.context.has_failed_handoff
 
     async def handoff(self, focus: str = "") -> str:
         """Return a brief with which a new session can continue the work, written by a model; changes nothing.
@@ -129,7 +131,7 @@ class ContextControl(AgentBase):
         old = context.undo_compaction(context.cooldown)
         if old is None:
             raise ConfigError("the context has no summary")
-        from harness.context.compaction import replace_prose  # most conversations have no summary
+        from harness.context.summary_text import replace_prose  # most conversations have no summary
 
         new = replace(old, summary=replace(replace_prose(old.summary, prose), id=new_id()))
         earlier = context.overlay.compactions

@@ -35,11 +35,12 @@ class RunConversation:
 
     def replace(self, ids: Set[str], note: str) -> None:
         run, state = self._run, self._run.state.context
-        before, earlier = context_tokens(run), state.overlay.compactions
+        before, earlier = context_tokens(run.state, run.history, run.tools), state.overlay.compactions
         compaction = Compaction(synthetic(note), ids, last_id(run.history))
         state.add_compaction(compaction, state.cooldown)
         end = compaction_end(compaction, earlier, run.history.outline)
-        run.bus.publish(replace(end, reason="tool", tokens_before=before, tokens=context_tokens(run)))
+        tokens = context_tokens(run.state, run.history, run.tools)
+        run.bus.publish(replace(end, reason="tool", tokens_before=before, tokens=tokens))
 
 
 if TYPE_CHECKING:

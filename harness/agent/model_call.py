@@ -7,7 +7,7 @@ import logging
 import math
 import time
 from collections.abc import AsyncGenerator, Iterator
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -49,6 +49,9 @@ from harness.ports.tool import specs_of
 
 logger = logging.getLogger(__name__)
 
+WarningLevel: TypeAlias = Literal["critical", "warn", "advise"]
+"""Severity of a warning of a nearly full window."""
+
 YIELD_INTERVAL_S = 0.01
 """Maximum seconds that a fast stream may occupy the event loop."""
 
@@ -89,7 +92,7 @@ class _ModelCall:
             self._model = self._choose()
             with as_stream_error("the tools could not be listed"):
                 self._run.filter_tools()
-            self._context = await self._build_context()
+            await self._build_context()
             while True:
                 raise_if_cancelled()
                 # Chosen anew for each attempt, because the user may switch models during a wait.
@@ -150,7 +153,7 @@ class _ModelCall:
             self._attempt = 1
             self._model = model
             # The window of the other model may be smaller.
-            self._context = await self._build_context()
+            await self._build_context()
         self._model = model
         self.builder = ReplyBuilder(model.spec, self._run.history.call_ids)
 
@@ -158,10 +161,14 @@ class _ModelCall:
         with as_stream_error("the routing failed"):
             return _chosen(self._run)
 
-    async def _build_context(self, *, overflow: bool = False) -> BuiltContext:
+    async def _build_context(self, *, overflow: bool = False) -> None:
         build = shrink_after_overflow if overflow else build_context
         with as_stream_error("the conversation could not be prepared"):
-            return await build(self._run, self._model, self._compact)
+            self._context = await build(self._run, self._model, self._compact)
+        if self._context.is_too_long:
+            raise ContextWindowOverflow(
+                "The request does not fit into the context window, even with its texts truncated"
+            )
 
     async def _compact(self, trigger: CompactionTrigger) -> object:
         from harness.agent.compaction import compact_context  # most runs need none
@@ -231,7 +238,7 @@ class _ModelCall:
         if isinstance(error, ContextWindowOverflow) and not self._has_shrunk:
             self._has_shrunk = True
             self._discard(str(error))
-            self._context = await self._build_context(overflow=True)
+            await self._build_context(overflow=True)
             return True
         retry = self._run.options.retry
         with as_stream_error("the retry strategy failed"):
@@ -340,13 +347,14 @@ def record_usage(run: Run, model: Model, usage: Usage) -> None:
         return
     run.bus.publish(UsageUpdate(usage=usage, total=run.state.usage, context=context, window=limits.window))
     reached = ((level, share) for level, share in _warnings(run.options.window) if 0 < share * limits.usable <= context)
-    level, share = next(reached, ("advise", 0.0))
+    none: tuple[WarningLevel, float] = "advise", 0.0
+    level, share = next(reached, none)
     if share > run.state.context.warned:
         run.bus.publish(ContextWarning(context=context, window=limits.window, level=level))
     run.state.context.warned = share
 
 
-def _warnings(policy: ContextPolicy) -> Iterator[tuple[Literal["critical", "warn", "advise"], float]]:
+def _warnings(policy: ContextPolicy) -> Iterator[tuple[WarningLevel, float]]:
     yield "critical", policy.critical_at
     yield "warn", policy.warn_at
     yield "advise", policy.advise_at

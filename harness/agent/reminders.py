@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.agent.run_state import Run
 from harness.approval.modes import EXECUTE, PLAN, SUBMIT_PLAN, Mode, ModeName
-from harness.context.pipeline import request_size
+from harness.context.pipeline import context_tokens, limits_for
 from harness.instructions.prompts import prompt_text
 from harness.messages import Message, UserMessage, synthetic
 
@@ -78,7 +78,8 @@ def announce_mode(run: Run, mode: Mode, text: str) -> None:
 def remind_of_context(run: Run) -> None:
     """Queue advice on the size of the context, once for each level, and again after the context was below it."""
     state, policy = run.state.context, run.options.window
-    tokens, usable = request_size(run.options, run.state, run.history)
+    tokens = context_tokens(run.state, run.history, (*run.state.offered_tools, *run.request.tools))
+    usable = limits_for(policy, run.state, run.state.model).usable
     state.has_failed_handoff &= tokens > policy.handoff_at * usable
     if 0 < policy.compact_at * usable < tokens:
         return  # the context is about to shrink

@@ -78,6 +78,8 @@ class State(Struct):
     """Error that ended the last run."""
     former_models: list[Model] = []
     """Models that were replaced and still have to be closed."""
+    filtered_tools: tuple[Tool, ...] | None = None
+    """Tools that the filter of the program chose for the last model call; None without a filter."""
 
     @property
     def mode(self) -> Mode:
@@ -104,6 +106,11 @@ class State(Struct):
     def available_tools(self) -> tuple[Tool, ...]:
         """Tools declared to the model, the same in every mode; calls that the mode excludes are refused."""
         return declared_tools(self.tools, self.late)
+
+    @property
+    def offered_tools(self) -> tuple[Tool, ...]:
+        """Tools that the next model call probably offers; the filter of the program chooses them when it begins."""
+        return self.available_tools if self.filtered_tools is None else self.filtered_tools
 
     @property
     def known_tools(self) -> tuple[Tool, ...]:
@@ -242,9 +249,11 @@ class Run(Struct, frozen=True):
 
     def filter_tools(self) -> None:
         """Let the filter of the program choose the tools of the next model call."""
-        if self.options.tool_filter is not None:
+        if self.options.tool_filter is None:
+            self.state.filtered_tools = None
+        else:
             tools = self.options.tool_filter(self.state.available_tools, self.history.messages)
-            self.progress.filtered = tuple(tools)
+            self.progress.filtered = self.state.filtered_tools = tuple(tools)
 
     @property
     def config(self) -> RunConfig:

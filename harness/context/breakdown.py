@@ -39,7 +39,7 @@ class ContextInputs(Struct, frozen=True):
     """Size of the context window in tokens; 0 = unknown."""
     reserve: int = 0
     """Tokens reserved for the reply."""
-    window: ContextPolicy = ContextPolicy()
+    policy: ContextPolicy = ContextPolicy()
     """Context policy."""
     budget: int = 0
     """Maximum estimate of a request in tokens; 0 = unlimited."""
@@ -80,6 +80,7 @@ class Breakdown(Struct, frozen=True):
 
     @property
     def used(self) -> int:
+        """Tokens of the request."""
         return sum(segment.tokens for segment in self.segments if segment.section != "left out")
 
     @property
@@ -88,21 +89,26 @@ class Breakdown(Struct, frozen=True):
         return max(0, self.size - self.used - self.reserve)
 
     def tokens_in(self, section: Section) -> int:
+        """Return the tokens of all segments in a section."""
         return sum(segment.tokens for segment in self.segments if segment.section == section)
 
 
-def context_inputs(
-    state: ContextSettings, instructions: str = "", window: ContextPolicy = ContextPolicy()
-) -> ContextInputs:
-    """Return the inputs of an agent's next request: `context_inputs(agent.state)`."""
-    limits, context = limits_for(window, state, state.model), state.context
+def context_inputs(state: ContextSettings, policy: ContextPolicy, instructions: str = "") -> ContextInputs:
+    """Return the inputs of an agent's next request.
+
+    Args:
+        state: Settings of the agent.
+        policy: Context policy of the agent.
+        instructions: Part of the system prompt that comes from instruction files.
+    """
+    limits, context = limits_for(policy, state, state.model), state.context
     return ContextInputs(
         system=state.system_prompt,
         tools=specs_of(state.available_tools),
         instructions=instructions if instructions in state.system_prompt else "",
         size=limits.window,
         reserve=limits.reserve,
-        window=window,
+        policy=policy,
         trim=context.overlay.trim or Trim(),
         changed_after=context.overlay.changed_after,
         factor=context.calibration.factor(state.model.spec.name),
@@ -120,7 +126,7 @@ def breakdown(messages: Sequence[Message], inputs: ContextInputs) -> Breakdown:
     if not (gone or trim):
         weights.stretch(inputs.factor)
     sections: list[Section] = [each.section for each in before]
-    sections.extend(_sections(sent, inputs.window, gone))
+    sections.extend(_sections(sent, inputs.policy, gone))
     segments = map(
         ContextSegment,
         sections,
@@ -177,13 +183,13 @@ def _tool_segments(tools: Sequence[ToolSpec]) -> Iterator[ContextSegment]:
         yield ContextSegment("tools", estimate_overhead("", group) - estimate_text(""), server=server)
 
 
-def _sections(messages: Sequence[Message], window: ContextPolicy, gone: Set[str]) -> Iterator[Section]:
-    recent = max(window.keep_first, len(messages) - window.keep_recent)
+def _sections(messages: Sequence[Message], policy: ContextPolicy, gone: Set[str]) -> Iterator[Section]:
+    recent = max(policy.keep_first, len(messages) - policy.keep_recent)
     for at, message in enumerate(messages):
         if message.id in gone:
             yield "left out"
         else:
-            yield "start" if at < window.keep_first else "recent" if at >= recent else "middle"
+            yield "start" if at < policy.keep_first else "recent" if at >= recent else "middle"
 
 
 def _next_trim(inputs: ContextInputs, messages: Sequence[Message]) -> Trim:
@@ -191,7 +197,7 @@ def _next_trim(inputs: ContextInputs, messages: Sequence[Message]) -> Trim:
     if not inputs.budget:
         return Trim()
     shown = [message for message in messages if message.id not in inputs.trim.dropped]
-    return fit(shown, inputs.budget - estimate_overhead(inputs.system, inputs.tools), inputs.window).trim
+    return fit(shown, inputs.budget - estimate_overhead(inputs.system, inputs.tools), inputs.policy).trim
 
 
 class _Weights(Struct):

@@ -16,16 +16,15 @@ from msgspec.structs import replace
 from harness.context.conversation_text import conversation_parts
 from harness.context.grouping import MessageGroup, count_groups, message_groups
 from harness.context.history import is_prompt
-from harness.context.policy import ContextPolicy
-from harness.context.summary_facts import PROMPT_TOKENS, LiveFacts, SummaryFacts, facts_of, merge_facts
+from harness.context.policy import DEFAULT_POLICY, ContextPolicy
+from harness.context.summary_facts import LiveFacts, SummaryFacts, facts_of, merge_facts
 from harness.context.summary_text import Summary, is_summary, parse_summary, summary_text
 from harness.context.tokens import CHARS_PER_TOKEN, estimate_message, estimate_messages, estimate_text
 from harness.errors import SummaryFailed
 from harness.instructions.prompts import prompt_text
-from harness.messages import AssistantMessage, CustomMessage, Message, Text, UserMessage, synthetic
+from harness.messages import AssistantMessage, CustomMessage, Message, UserMessage, synthetic
 from harness.truncation import truncate
 
-SUMMARY_TOKENS = 2_048
 MIN_TOKENS = 200
 """Tokens below which messages are not worth a summary."""
 PROMPTS_PART = 3
@@ -54,7 +53,7 @@ class CompactionPlan(Struct, frozen=True):
     messages: tuple[Message, ...]
     """The messages, earlier summaries included, in whole turns; a program may restore evicted content in them."""
     before: tuple[Message, ...] = ()
-    """First messages of the context, which stay."""
+    """First messages of the context, and the newest prompt unless it is among the latest; they stay."""
     later: tuple[Message, ...] = ()
     """Latest messages, which stay."""
     tokens: int = 0
@@ -101,7 +100,7 @@ class SummaryOptions(Struct, frozen=True):
     """Topic that the user wants the summary to focus on."""
     instructions: str = ""
     """Instructions of the project: the section "Compaction Instructions" of its instruction files."""
-    tokens: int = SUMMARY_TOKENS
+    tokens: int = DEFAULT_POLICY.summary_tokens
     """Maximum length of the prose in tokens."""
     window: int = 0
     """Context window of the model that summarizes, in tokens; 0 = unknown. Longer texts are summarized in parts."""
@@ -114,13 +113,13 @@ def plan_compaction(
 ) -> CompactionPlan | None:
     """Return what to summarize: the messages between the first and the latest ones. Pure.
 
-    A call and its results stay together. Earlier summaries are summarized again.
+    A call and its results stay together. Earlier summaries are summarized again, the newest prompt never.
 
     Args:
         messages: The context, with earlier summaries applied.
         policy: Number of first and latest messages to keep.
         pins: Ids of messages to keep; a turn that contains one stays.
-        recent_tokens: Maximum tokens of the latest messages; the last turn stays in any case. 0 = unlimited.
+        recent_tokens: Maximum tokens of the latest messages; the last group stays in any case. 0 = unlimited.
 
     Returns:
         None if there is nothing worth a summary.
@@ -128,16 +127,23 @@ def plan_compaction(
     groups = message_groups(messages)
     first = _kept_first(groups, policy.keep_first)
     recent = max(first, _recent(groups, policy.keep_recent, recent_tokens))
-    span = [group for group in groups[first:recent] if not any(each.id in pins for each in group)]
-    kept = (_without_custom(groups[:first]), _without_custom(groups[recent:]))
-    plan = CompactionPlan(_without_custom(span), *kept)
+    newest = _newest_prompt(groups)
+    places = [at for at in range(first, recent) if not any(each.id in pins for each in groups[at])]
+    before = [groups[at] for at in range(recent) if at < first or at == newest]
+    plan = CompactionPlan(
+        _without_custom([groups[at] for at in places if at != newest]),
+        _without_custom(before),
+        _without_custom(groups[recent:]),
+    )
     plan = replace(plan, tokens=estimate_messages(plan.messages))
     new = estimate_messages(plan.new_messages)
     # Summarizing a summary with little else would only shorten it.
     return plan if new >= max(MIN_TOKENS, (plan.tokens - new) // 4) else None
 
 
-def facts_for(plan: CompactionPlan, live: LiveFacts = LiveFacts(), prompts_tokens: int = PROMPT_TOKENS) -> SummaryFacts:
+def facts_for(
+    plan: CompactionPlan, live: LiveFacts = LiveFacts(), prompts_tokens: int = DEFAULT_POLICY.prompts_tokens
+) -> SummaryFacts:
     """Return the structured part of the summary of these messages. Pure.
 
     Args:
@@ -166,7 +172,7 @@ async def summarize(
         ProviderError: The model call failed.
     """
     earlier = "\n\n".join(each.prose for each in plan.earlier if each.prose)
-    # The first prompt says what all the work is for.
+    # The first prompt says what all the work is for, the newest one what is next.
     messages = (*filter(is_prompt, plan.before), *plan.new_messages)
     tokens = min(options.tokens, max(MIN_PROSE, plan.tokens // PROSE_PART))
     prose = await write_prose(messages, ask, replace(options, tokens=tokens), earlier=earlier)
@@ -205,17 +211,6 @@ async def write_prose(
     return earlier
 
 
-def prose_of(message: UserMessage) -> str:
-    """Return the prose of a summary."""
-    return parse_summary(message.text).prose
-
-
-def replace_prose(message: UserMessage, prose: str) -> UserMessage:
-    """Return a summary with other prose, the same facts and the same id."""
-    summary = parse_summary(message.text)
-    return replace(message, content=(Text(summary_text(replace(summary, prose=prose.strip()))),))
-
-
 def _kept_first(groups: Sequence[MessageGroup], count: int) -> int:
     """Return how many groups hold the first messages; a summary is none of them, or they would accumulate."""
     kept = count_groups(groups, count)
@@ -231,6 +226,12 @@ def _recent(groups: Sequence[MessageGroup], count: int, tokens: int) -> int:
         if tokens and size > tokens and at < len(groups) - 1:
             return at + 1
     return start
+
+
+def _newest_prompt(groups: Sequence[MessageGroup]) -> int:
+    """Return the index of the group with the newest prompt; -1 if there is no prompt."""
+    places = range(len(groups) - 1, -1, -1)
+    return next((at for at in places if any(map(is_prompt, groups[at]))), -1)
 
 
 def _without_custom(groups: Sequence[MessageGroup]) -> tuple[Message, ...]:

@@ -12,15 +12,13 @@ from math import log
 import msgspec
 from msgspec import Struct
 
-from harness.context.overlay import UNCHANGED_SINCE, is_reference, stub_text
+from harness.context.overlay import EDITING_TOOLS, LOOKING_TOOLS, UNCHANGED_SINCE, is_reference, stub_text
 from harness.context.policy import ContextPolicy
 from harness.context.tokens import estimate_message, estimate_text
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult
 
-LOOKING = frozenset({"read_file", "grep", "find_files", "list_files"})
-"""Tools whose output can be had again without side effects."""
-EDITING = frozenset({"edit_file", "write_file", "apply_patch"})
 LOOKING_WEIGHT = 1.5
+"""Factor of the priority of output that can be had again without side effects."""
 SMALLEST_BATCH = 0.10
 """Smallest share of the usable window that an eviction frees, unless it reaches its goal."""
 
@@ -32,10 +30,10 @@ class Candidate(Struct, frozen=True):
     """Id of the message."""
     freed: int
     """Tokens that its eviction frees."""
-    is_superseded: bool
-    """True if later output replaces it: the file was read again or edited, or the same call was made again."""
-    priority: float
-    """Rank among the others: old, long output of tools that only look comes first."""
+    rank: tuple[bool, float]
+    """Sort key; the highest is evicted first. The first item is True if later output supersedes it: its file was read
+    again or edited, or the same call was made again. The second one is high for old, long output of tools that only
+    look."""
 
 
 class EvictionGoal(Struct, frozen=True):
@@ -58,7 +56,7 @@ def choose_evictions(
         policy: The policy.
         kept: Ids of the messages that are pinned, or stubs already.
     """
-    candidates = sorted(candidates_for_eviction(messages, policy, kept), key=_order)
+    candidates = sorted(candidates_for_eviction(messages, policy, kept), key=lambda each: each.rank, reverse=True)
     chosen: list[str] = []
     freed = 0
     for candidate in candidates:
@@ -82,13 +80,9 @@ def candidates_for_eviction(messages: Sequence[Message], policy: ContextPolicy, 
             later.add_result(message, age)
             unused = later.age_of(message, age)
             if unused >= policy.evict_min_age and message.id not in kept:
-                candidate = _candidate(message, call, unused, is_superseded=call is not None and later.supersede(call))
+                candidate = _candidate(message, call, unused, is_superseded=call is not None and later.supersedes(call))
                 if candidate.freed > 0:
                     yield candidate
-
-
-def _order(candidate: Candidate) -> tuple[bool, float]:
-    return not candidate.is_superseded, -candidate.priority
 
 
 def _calls_by_result(messages: Sequence[Message]) -> dict[int, ToolCall]:
@@ -106,8 +100,8 @@ def _calls_by_result(messages: Sequence[Message]) -> dict[int, ToolCall]:
 def _candidate(result: ToolResult, call: ToolCall | None, age: int, *, is_superseded: bool) -> Candidate:
     tokens = estimate_message(result)
     stub = estimate_text(stub_text(result, call, can_recall=True))
-    weight = LOOKING_WEIGHT if result.tool_name in LOOKING else 1.0
-    return Candidate(result.id, tokens - stub, is_superseded, age * log(max(tokens, 2)) * weight)
+    weight = LOOKING_WEIGHT if result.tool_name in LOOKING_TOOLS else 1.0
+    return Candidate(result.id, tokens - stub, (is_superseded, age * log(max(tokens, 2)) * weight))
 
 
 class _LaterCalls:
@@ -126,7 +120,7 @@ class _LaterCalls:
         for call in reply.tool_calls:
             if call.id not in self._not_superseding:
                 self._same.add(_key(call))
-                if call.name in EDITING or (call.name == "read_file" and call.arguments.keys() <= {"path"}):
+                if call.name in EDITING_TOOLS or (call.name == "read_file" and call.arguments.keys() <= {"path"}):
                     self._changed.add(_path(call))
         self._not_superseding.clear()
 
@@ -141,7 +135,7 @@ class _LaterCalls:
         """Return the age of a result, counted from the latest reference to it."""
         return self._referred.get(result.call_id, age)
 
-    def supersede(self, call: ToolCall) -> bool:
+    def supersedes(self, call: ToolCall) -> bool:
         """Return True if the output of an earlier call is out of date."""
         return _key(call) in self._same or (call.name == "read_file" and _path(call) in self._changed)
 

@@ -49,6 +49,7 @@ class Normalizer:
         self._seen: set[str] = set()
 
     def normalize(self, messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
+        """Return the conversation as it can be sent, like `normalize`; fastest if it begins like the one before."""
         kept = tuple(message for message in messages if type(message) is not CustomMessage)
         # Comparing identical objects is cheap.
         if kept[: len(self._valid)] != self._valid:
@@ -127,7 +128,7 @@ class _Repair:
     def _place(self, message: Message) -> None:
         match message:
             case ToolResult():
-                self._answer(message)
+                self._place_result(message)
             case AssistantMessage() if has_content(message):
                 self._turns.append(self._reply(message))
             case UserMessage() if has_content(message):
@@ -152,7 +153,7 @@ class _Repair:
         self._used.add(name)
         return call if name == call.id else replace(call, id=name)
 
-    def _answer(self, result: ToolResult) -> None:
+    def _place_result(self, result: ToolResult) -> None:
         turn = self._latest.get(result.call_id)
         if turn is None:
             return

@@ -20,8 +20,9 @@ from harness.context.overlay import Eviction
 from harness.context.overlay_events import trim_event
 from harness.context.policy import ContextLimits, ContextPolicy, context_limits
 from harness.context.state import ContextState
+from harness.context.summary_text import is_summary
 from harness.context.tokens import Report, estimate_message, estimate_messages, estimate_overhead
-from harness.context.trimming import FittedContext, Trim, fit, is_marker, last_reply_failed
+from harness.context.trimming import MIN_SHARE, FittedContext, Trim, fit, is_marker, last_reply_failed
 from harness.events import CompactionTrigger, Evicted
 from harness.messages import AssistantMessage, CustomMessage, Message, ModelMessage
 from harness.ports.provider import Model, ToolSpec
@@ -103,6 +104,8 @@ class BuiltContext(Struct, frozen=True):
     """Estimated tokens of the request, uncalibrated."""
     tokens: int = 0
     """Calibrated tokens of the request."""
+    is_too_long: bool = False
+    """True if it exceeds the window although texts are truncated to the shortest useful length."""
 
 
 async def build_context(run: ContextSource, model: Model, compact: Compact) -> BuiltContext:
@@ -175,7 +178,6 @@ class _Pipeline:
         self._model = model.spec.name
         self._tools = run.tools
         self._overhead = estimate_overhead(run.state.system_prompt, specs_of(self._tools))
-        self._state.overhead = self._overhead
         self.policy = run.options.window
         self.limits = limits_for(run.options.window, run.state, model)
         self._update()
@@ -183,6 +185,7 @@ class _Pipeline:
             self._state.report = earlier_report(self._state, self._overhead)
         self._shown: Sequence[Message] = ()
         self._estimate = 0
+        self._is_too_long = False
 
     @property
     def tokens(self) -> int:
@@ -249,28 +252,38 @@ class _Pipeline:
         if is_new:
             self._set_trim(trim)
             await self.transform(overflow=reason == "overflow")
+        shares = trim.shares
         if self.tokens > target and self._run.options.transform_context is not None:
             # The function of the program adds messages.
             fitted = self._fitted(target)
             self._shown, self._estimate = fitted.messages, fitted.tokens + self._overhead
+            shares = {**shares, **fitted.trim.shares}
+        # After an overflow, the service decides, because its limit is not known.
+        exceeds = self._estimate > self._overhead + self._budget(target)
+        self._is_too_long = reason == "window" and exceeds and bool(shares)
         if is_new or reason == "overflow":
             self._publish_trim(reason, trim, before, self.tokens)
 
     def _roomy(self, target: int) -> FittedContext:
-        """Return a context with room for some turns, unless that would truncate prompts."""
+        """Return a context with room for some turns, unless that would truncate prompts or make output useless."""
         roomy = self._fitted(int(TRIM_TO * target))
-        if not self._cuts_prompts(roomy):
+        if not self._is_harmful(roomy):
             return roomy
         full = self._fitted(target)
-        return roomy if self._cuts_prompts(full) else full
+        return roomy if self._is_harmful(full) else full
 
-    def _cuts_prompts(self, fitted: FittedContext) -> bool:
-        return any(is_prompt(each) and each.id in fitted.trim.shares for each in self._shown)
+    def _is_harmful(self, fitted: FittedContext) -> bool:
+        shares = fitted.trim.shares
+        cuts_prompts = any(each.id in shares and (is_prompt(each) or is_summary(each)) for each in self._shown)
+        return cuts_prompts or MIN_SHARE in shares.values()
 
     def _fitted(self, target: int) -> FittedContext:
-        budget = self._state.calibration.estimate_for(target, self._model, self._state.report) - self._overhead
         keep = {self._state.reminder_id} | self._state.overlay.pinned
-        return fit([each for each in self._shown if not is_marker(each)], budget, self.policy, keep)
+        return fit([each for each in self._shown if not is_marker(each)], self._budget(target), self.policy, keep)
+
+    def _budget(self, target: int) -> int:
+        """Return the estimate that the messages of a request with `target` tokens have."""
+        return self._state.calibration.estimate_for(target, self._model, self._state.report) - self._overhead
 
     def _set_trim(self, trim: Trim | None) -> None:
         self._state.overlay = replace(self._state.overlay, trim=trim)
@@ -280,7 +293,7 @@ class _Pipeline:
         self._run.bus.publish(replace(trim_event(trim), reason=reason, tokens_before=before, tokens=after))
 
     def result(self) -> BuiltContext:
-        return BuiltContext(self._converted(), self._estimate, self.tokens)
+        return BuiltContext(self._converted(), self._estimate, self.tokens, self._is_too_long)
 
     def _converted(self) -> tuple[ModelMessage, ...]:
         shown = self._shown
@@ -301,20 +314,18 @@ def converted(
     return normalizer.normalize([each for message in messages if (each := convert(message)) is not None])
 
 
-def context_tokens(run: ContextSource) -> int:
-    """Return the length of a request with all that the overlay shows now, in tokens."""
-    state = run.state.context
-    state.view.update(run.history.messages, state.overlay)
-    overhead = estimate_overhead(run.state.system_prompt, specs_of(run.tools))
-    return state.count(overhead + state.view.tokens, run.state.model.spec.name)
+def context_tokens(state: ContextSettings, history: History, tools: Sequence[Tool]) -> int:
+    """Return the length of the next request with all that the overlay shows now, in tokens.
 
-
-def request_size(options: ContextOptions, state: ContextSettings, history: History) -> tuple[int, int]:
-    """Return the length of the next request with all that the overlay shows, and its maximum, in tokens."""
+    Args:
+        state: Settings of the agent.
+        history: Its history.
+        tools: Tools that the model is offered.
+    """
     context = state.context
     context.view.update(history.messages, context.overlay)
-    tokens = context.count(context.overhead + context.view.tokens, state.model.spec.name)
-    return tokens, limits_for(options.window, state, state.model).usable
+    overhead = estimate_overhead(state.system_prompt, specs_of(tools))
+    return context.count(overhead + context.view.tokens, state.model.spec.name)
 
 
 def limits_for(policy: ContextPolicy, state: ContextSettings, model: Model) -> ContextLimits:

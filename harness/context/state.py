@@ -54,8 +54,6 @@ class ContextState(Struct):
     """Ratio of reported to estimated tokens, per model."""
     report: Report | None = None
     """Tokens of the last reply's context; None until the first reply."""
-    overhead: int = 0
-    """Estimated tokens of the last request without its messages."""
     budget: int = 0
     """Maximum length of a request in tokens, learned from an overflow; 0 = unknown."""
     advised: int = 0

@@ -6,27 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from harness.context.attachments import attached_path, is_attached
-from harness.context.history import is_prompt
-from harness.context.tokens import CHARS_PER_TOKEN, estimate_text
-from harness.messages import (
-    AssistantMessage,
-    Image,
-    JsonValue,
-    Message,
-    Text,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from harness.context.overlay import EDITING_TOOLS, READING_TOOLS, describe_call
+from harness.context.policy import DEFAULT_POLICY
+from harness.context.quoted_prompts import PromptFact, prompts_within, quoted_prompts
+from harness.messages import AssistantMessage, JsonValue, Message, ToolCall, ToolResult
 from harness.truncation import cut_middle
 from harness.views import TextView
 
 PlanStatus: TypeAlias = Literal["accepted", "proposed"]
 
-PROMPT_TOKENS = 4_000
 MAX_FILES = 40
 """Maximum number of edited files, and of files read."""
 MAX_COMMANDS = 5
@@ -38,23 +27,9 @@ MAX_CHARS = 300
 LAST_LINES = 6
 """Lines of the output of a failed command."""
 PLAN_CHARS = 8_000
-SHORT_PROMPT = 50
-"""Tokens of a prompt that is shortened."""
 
 TODO_MARKS = {"pending": " ", "in_progress": ">", "completed": "x"}
 """Mark of a todo item by its status."""
-
-_READING = frozenset({"read_file"})
-_EDITING = frozenset({"write_file", "edit_file"})
-
-
-class PromptFact(Struct, frozen=True):
-    """A message of the user."""
-
-    text: str
-    """Text, word for word unless it is shortened."""
-    is_shortened: bool = False
-    """True if the middle of the text is missing."""
 
 
 class TodoFact(Struct, frozen=True):
@@ -135,7 +110,7 @@ def facts_of(
     earlier: SummaryFacts = SummaryFacts(),
     later: Sequence[Message] = (),
     live: LiveFacts = LiveFacts(),
-    prompts_tokens: int = PROMPT_TOKENS,
+    prompts_tokens: int = DEFAULT_POLICY.prompts_tokens,
 ) -> SummaryFacts:
     """Return the facts that messages contain. Pure.
 
@@ -148,11 +123,10 @@ def facts_of(
     """
     calls, results = _calls(messages), _results(messages)
     later_calls, later_results = _calls(later), _results(later)
-    prompts = (*earlier.prompts, *(PromptFact(text) for each in messages if (text := _prompt_text(each))))
-    kept, omitted = _within(prompts, prompts_tokens)
+    kept, omitted = prompts_within((*earlier.prompts, *quoted_prompts(messages)), prompts_tokens)
     answers, unanswered = _answers(calls, results)
-    edited = _latest((*earlier.edited, *_paths(calls, results, _EDITING)))
-    read = _latest((*earlier.read, *_paths(calls, results, _READING)))
+    edited = _latest((*earlier.edited, *_paths(calls, results, EDITING_TOOLS)))
+    read = _latest((*earlier.read, *_paths(calls, results, READING_TOOLS)))
     return SummaryFacts(
         prompts=kept,
         omitted_prompts=earlier.omitted_prompts + omitted,
@@ -180,49 +154,6 @@ def _has_call(calls: Iterable[ToolCall], name: str) -> bool:
     return any(call.name == name for call in calls)
 
 
-def _prompt_text(message: Message) -> str:
-    """Return the text of a message of the user, with the names of attached files instead of their contents."""
-    if not (isinstance(message, UserMessage) and is_prompt(message)):
-        return ""
-    return "\n".join(map(_block_text, message.content)).strip()
-
-
-def _block_text(block: Text | Image) -> str:
-    if isinstance(block, Image):
-        return "[image]"
-    return f"[attached file: {attached_path(block)}]" if is_attached(block) else block.text
-
-
-def _within(prompts: Sequence[PromptFact], tokens: int) -> tuple[tuple[PromptFact, ...], int]:
-    """Return the prompts that fit, oldest first, and the number of those omitted.
-
-    Three quarters of the budget are for complete prompts, newest first; one quarter is for shortened ones.
-    """
-    full, short = tokens - tokens // 4, tokens // 4
-    kept: list[PromptFact] = []
-    for at, prompt in enumerate(reversed(prompts)):
-        size = estimate_text(prompt.text)
-        if size <= full:
-            full -= size
-            kept.append(prompt)
-            continue
-        # A single long text must not displace all others; the newest prompt matters most.
-        room = max(full // 2, SHORT_PROMPT) if at == 0 else SHORT_PROMPT
-        if room > (full if at == 0 else 0) + short:
-            return tuple(reversed(kept)), len(prompts) - at
-        kept.append(_shortened(prompt, room))
-        if at == 0:
-            full -= min(full, room)
-        else:
-            short -= room
-    return tuple(reversed(kept)), 0
-
-
-def _shortened(prompt: PromptFact, tokens: int) -> PromptFact:
-    text = cut_middle(prompt.text, int(tokens * CHARS_PER_TOKEN) - 1, lambda _: " […] ")
-    return prompt if text == prompt.text else replace(prompt, text=text.strip(), is_shortened=True)
-
-
 def _answers(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> tuple[list[AnswerFact], list[str]]:
     """Return the user's answers to the questions of `ask_user` calls, and the questions without an answer."""
     found: list[AnswerFact] = []
@@ -233,7 +164,7 @@ def _answers(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> tu
             continue
         fields = details.get("answers", [{"question": call.arguments.get("prompt", ""), **details}])
         for each in fields if isinstance(fields, list) else []:
-            if answer := _answer(each):
+            if answer := _answered(each):
                 found.append(answer)
             elif question := _unanswered(each):
                 unanswered.append(question)
@@ -243,7 +174,7 @@ def _answers(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> tu
 def _unanswered(fields: JsonValue) -> str:
     match fields:
         case {"status": "skipped" | "timed_out", "question": str() as question}:
-            return one_line(question)
+            return truncated_line(question)
         case _:
             return ""
 
@@ -254,28 +185,22 @@ def _still_open(questions: Iterable[str], answers: Iterable[AnswerFact]) -> tupl
     return tuple(each for each in dict.fromkeys(questions) if each not in answered)[-MAX_NOTES:]
 
 
-def _answer(fields: JsonValue) -> AnswerFact | None:
+def _answered(fields: JsonValue) -> AnswerFact | None:
     match fields:
         case {"status": "selected" | "edited" | "free_text", "question": str() as question, "text": str() as text}:
             other = fields.get("other")
-            answer = one_line(" + ".join(part for part in (text, other) if isinstance(part, str) and part))
-            return AnswerFact(one_line(question), answer) if answer else None
+            answer = truncated_line(" + ".join(part for part in (text, other) if isinstance(part, str) and part))
+            return AnswerFact(truncated_line(question), answer) if answer else None
         case _:
             return None
 
 
 def _denied(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> list[str]:
     return [
-        one_line(f"{describe_call(call)} — {result.text}")
+        truncated_line(f"{describe_call(call)} — {result.text}")
         for call in calls
         if (result := results.get(call.id)) and result.details and result.details.get("denied") is True
     ]
-
-
-def describe_call(call: ToolCall) -> str:
-    """Return a call in one line: its name and its first text argument, such as a path or a command."""
-    argument = next((value for value in call.arguments.values() if isinstance(value, str)), "")
-    return one_line(f"{call.name}({argument})", MAX_CHARS // 2)
 
 
 def _todo(
@@ -292,9 +217,9 @@ def _todo(
 def _todo_item(fields: JsonValue) -> TodoFact:
     match fields:
         case {"content": str() as content, "status": "in_progress" | "completed" as status}:
-            return TodoFact(one_line(content), status)
+            return TodoFact(truncated_line(content), status)
         case {"content": str() as content}:
-            return TodoFact(one_line(content), "pending")
+            return TodoFact(truncated_line(content), "pending")
         case _:
             return TodoFact("", "pending")
 
@@ -322,7 +247,7 @@ def _paths(calls: Iterable[ToolCall], results: Mapping[str, ToolResult], names: 
 
 def _path(call: ToolCall, result: ToolResult) -> str:
     path = (result.details or {}).get("path") or call.arguments.get("path")
-    return one_line(path) if isinstance(path, str) else ""
+    return truncated_line(path) if isinstance(path, str) else ""
 
 
 def _succeeded(call: ToolCall, results: Mapping[str, ToolResult]) -> bool:
@@ -347,7 +272,7 @@ def _failed(
         result, command = results.get(call.id), call.arguments.get("command")
         if call.name != "bash" or result is None or not isinstance(command, str) or not command.strip():
             continue
-        key = one_line(command)
+        key = truncated_line(command)
         latest.pop(key, None)
         if fact := _failure(key, result):
             latest[key] = fact
@@ -364,7 +289,7 @@ def _failure(command: str, result: ToolResult) -> CommandFact | None:
     return CommandFact(command, f"{shown}\n{end}".strip())
 
 
-def one_line(text: str, limit: int = MAX_CHARS) -> str:
+def truncated_line(text: str, limit: int = MAX_CHARS) -> str:
     """Return a text in one line of at most `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"

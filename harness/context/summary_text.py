@@ -1,29 +1,32 @@
 """Text of a summary message: the facts and the prose in a form that can be read back.
 
 The text is the only record of a summary, in the session file and in a context that is summarized again. Each section
-stands between tags on lines of their own; a line of content that looks like such a tag is escaped with a backslash.
+is enclosed in tags on lines of their own; a line of content that looks like such a tag is escaped with a backslash.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeGuard
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from harness.context.quoted_prompts import PromptFact, prompts_within
 from harness.context.summary_facts import (
     TODO_MARKS,
     AnswerFact,
     CommandFact,
     LiveFacts,
     PlanFact,
-    PromptFact,
     SummaryFacts,
     TodoFact,
 )
-from harness.messages import Message, UserMessage
+from harness.context.tokens import estimate_text
+from harness.messages import Message, Text, UserMessage
 
 TAG = "context_summary"
 INTRODUCTION = (
@@ -47,6 +50,7 @@ _SECTIONS = (
     "summary",
 )
 _TAG_LINE = re.compile(rf"^(\\*)(</?(?:{TAG}|message|command|{'|'.join(_SECTIONS)})(?: [a-z]+=\"[a-z0-9]+\")?>)$")
+_QUOTE_TOKENS = estimate_text("<message>\n</message>\n")
 _STATUSES = {mark: status for status, mark in TODO_MARKS.items()}
 _ANSWER = " → "
 
@@ -76,37 +80,65 @@ def parse_summary(text: str) -> Summary:
     lines = text.split("\n")
     if lines[0] != f"<{TAG}>":
         return Summary(prose=text.strip())
-    return _parsed(_contents(lines[1:]))
+    return _summary_of(_contents(lines[1:]))
+
+
+def prose_of(message: UserMessage) -> str:
+    """Return the prose of a summary message."""
+    return parse_summary(message.text).prose
+
+
+def replace_prose(message: UserMessage, prose: str) -> UserMessage:
+    """Return a summary message with other prose, the same facts and the same id."""
+    return _rewritten(message, replace(parse_summary(message.text), prose=prose.strip()))
+
+
+def with_fewer_prompts(message: UserMessage, tokens: int) -> UserMessage:
+    """Return a summary message of at most `tokens` tokens, as far as it becomes shorter with fewer prompts."""
+    if estimate_text(message.text) <= tokens:
+        return message
+    summary = parse_summary(message.text)
+    facts = summary.facts
+    rest = estimate_text(summary_text(replace(summary, facts=replace(facts, prompts=()))))
+    room = max(0, tokens - rest - _QUOTE_TOKENS * len(facts.prompts))
+    prompts, omitted = prompts_within(facts.prompts, room)
+    facts = replace(facts, prompts=prompts, omitted_prompts=facts.omitted_prompts + omitted)
+    shorter = _rewritten(message, replace(summary, facts=facts))
+    return shorter if len(shorter.text) < len(message.text) else message
+
+
+def _rewritten(message: UserMessage, summary: Summary) -> UserMessage:
+    return replace(message, content=(Text(summary_text(summary)),))
 
 
 def _sections(summary: Summary) -> Iterator[list[str]]:
     facts = summary.facts
     omitted = f' omitted="{facts.omitted_prompts}"' if facts.omitted_prompts else ""
     prompts = chain.from_iterable(
-        _section("message", _escaped(each.text), ' shortened="yes"' if each.is_shortened else "")
+        _enclosed("message", _escaped(each.text), ' shortened="yes"' if each.is_shortened else "")
         for each in facts.prompts
     )
     commands = chain.from_iterable(
-        _section("command", _escaped(f"{each.command}\n{each.output}")) for each in facts.failed
+        _enclosed("command", _escaped(f"{each.command}\n{each.output}")) for each in facts.failed
     )
-    yield _section("user_messages", prompts, omitted, keep_empty=bool(omitted))
-    yield _section(
+    yield _enclosed("user_messages", prompts, omitted, keep_empty=bool(omitted))
+    yield _enclosed(
         "answers", _items(f"{each.question.replace(_ANSWER, ' -> ')}{_ANSWER}{each.answer}" for each in facts.answers)
     )
-    yield _section("unanswered_questions", _items(facts.unanswered))
-    yield _section("denied", _items(facts.denied))
-    yield _section("todo", (f"- [{TODO_MARKS[each.status]}] {each.content}" for each in facts.todo))
+    yield _enclosed("unanswered_questions", _items(facts.unanswered))
+    yield _enclosed("denied", _items(facts.denied))
+    yield _enclosed("todo", (f"- [{TODO_MARKS[each.status]}] {each.content}" for each in facts.todo))
     if facts.plan:
-        yield _section("plan", _escaped(facts.plan.text), f' status="{facts.plan.status}"')
-    yield _section("edited_files", _items(facts.edited))
-    yield _section("read_files", _items(facts.read))
-    yield _section("failed_commands", commands)
-    yield _section("background_jobs", _items(facts.live.jobs))
-    yield _section("mode", _escaped(facts.live.mode) if facts.live.mode else [])
-    yield _section("summary", _escaped(summary.prose), keep_empty=True)
+        yield _enclosed("plan", _escaped(facts.plan.text), f' status="{facts.plan.status}"')
+    yield _enclosed("edited_files", _items(facts.edited))
+    yield _enclosed("read_files", _items(facts.read))
+    yield _enclosed("failed_commands", commands)
+    yield _enclosed("background_jobs", _items(facts.live.jobs))
+    yield _enclosed("mode", _escaped(facts.live.mode) if facts.live.mode else [])
+    yield _enclosed("summary", _escaped(summary.prose), keep_empty=True)
 
 
-def _section(tag: str, lines: Iterable[str], attribute: str = "", *, keep_empty: bool = False) -> list[str]:
+def _enclosed(tag: str, lines: Iterable[str], attribute: str = "", *, keep_empty: bool = False) -> list[str]:
     content = list(lines)
     return [f"<{tag}{attribute}>", *content, f"</{tag}>"] if content or keep_empty else []
 
@@ -130,9 +162,9 @@ class _Section(Struct):
     lines: list[str] = []
 
 
-def _contents(lines: Sequence[str]) -> dict[str, _Section]:
-    """Return the sections by name; an unclosed one ends with the text."""
-    sections: dict[str, _Section] = {}
+def _contents(lines: Sequence[str]) -> Mapping[str, _Section]:
+    """Return the sections by name, empty ones for other names; an unclosed one ends with the text."""
+    sections: defaultdict[str, _Section] = defaultdict(_Section)
     name = ""
     for line in lines:
         tag, attribute = _tag(line)
@@ -154,30 +186,27 @@ def _tag(line: str) -> tuple[str, str]:
     return name, attribute.partition("=")[2].strip('"')
 
 
-def _parsed(sections: dict[str, _Section]) -> Summary:
-    def section(name: str) -> _Section:
-        return sections.get(name, _Section())
-
-    omitted, plan = section("user_messages").attribute, section("plan")
+def _summary_of(sections: Mapping[str, _Section]) -> Summary:
+    omitted, plan = sections["user_messages"].attribute, sections["plan"]
     facts = SummaryFacts(
         prompts=tuple(
             PromptFact(_unescaped(each.lines), each.attribute == "yes")
-            for each in _nested(section("user_messages"), "message")
+            for each in _nested(sections["user_messages"], "message")
         ),
         omitted_prompts=int(omitted) if omitted.isdecimal() else 0,
-        answers=tuple(AnswerFact(*_split(item)) for item in _listed(section("answers"))),
-        unanswered=_listed(section("unanswered_questions")),
-        denied=_listed(section("denied")),
-        todo=tuple(_todo_items(section("todo").lines)),
+        answers=tuple(AnswerFact(*_split(item)) for item in _listed(sections["answers"])),
+        unanswered=_listed(sections["unanswered_questions"]),
+        denied=_listed(sections["denied"]),
+        todo=tuple(_todo_items(sections["todo"].lines)),
         plan=PlanFact(_unescaped(plan.lines), "accepted" if plan.attribute == "accepted" else "proposed")
         if plan.lines
         else None,
-        edited=_listed(section("edited_files")),
-        read=_listed(section("read_files")),
-        failed=tuple(_command(each.lines) for each in _nested(section("failed_commands"), "command") if each.lines),
-        live=LiveFacts(_unescaped(section("mode").lines), _listed(section("background_jobs"))),
+        edited=_listed(sections["edited_files"]),
+        read=_listed(sections["read_files"]),
+        failed=tuple(_command(each.lines) for each in _nested(sections["failed_commands"], "command") if each.lines),
+        live=LiveFacts(_unescaped(sections["mode"].lines), _listed(sections["background_jobs"])),
     )
-    return Summary(facts, _unescaped(section("summary").lines))
+    return Summary(facts, _unescaped(sections["summary"].lines))
 
 
 def _nested(section: _Section, tag: str) -> Iterator[_Section]:

@@ -2,7 +2,8 @@
 
 The history is unchanged. A call and its results stay together whatever the budget, because providers reject one without
 the other. First old tool output is truncated to some lines, then messages are left out; if the messages that must stay
-are still too long, their middle is cut, tool output before prompts.
+are still too long, the middle of tool output is cut, then prompts that a summary quotes are removed, then the middle of
+prompts is cut.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from harness.context.grouping import count_groups, message_groups
 from harness.context.history import is_prompt
 from harness.context.normalize import has_content
 from harness.context.policy import DEFAULT_POLICY, ContextPolicy
-from harness.context.summary_text import is_summary
-from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_messages, estimate_text
+from harness.context.summary_text import is_summary, with_fewer_prompts
+from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_message, estimate_messages, estimate_text
 from harness.messages import AssistantMessage, CustomMessage, Image, Message, Text, ToolResult, UserContent, UserMessage
 from harness.truncation import cut_middle, fair_share, limit_lines
 
 MIN_BUDGET = 200
 """Smallest budget in tokens; a shorter request would be meaningless."""
+MIN_SHARE = 50
+"""Tokens below which no text is truncated: a model cannot work with less, and would repeat its calls."""
 MARKER = "[Context compacted: {} messages removed to fit context window]"
 NO_IMAGE = Text("[Image removed to fit context window]")
 
@@ -108,7 +111,8 @@ class FittedContext(Struct, frozen=True):
     trim: Trim = Trim()
     """Messages that are left out or truncated."""
     fits: bool = True
-    """False if it exceeds the budget: replies and their calls are never cut, and nothing is cut below `MIN_BUDGET`."""
+    """False if it exceeds the budget: replies and their calls are never cut, and nothing is cut below `MIN_BUDGET` in
+    all, and `MIN_SHARE` each."""
 
     @property
     def dropped(self) -> int:
@@ -117,7 +121,7 @@ class FittedContext(Struct, frozen=True):
 
 
 def fit(
-    messages: Sequence[Message], budget: int, window: ContextPolicy = DEFAULT_POLICY, keep: Set[str] = frozenset()
+    messages: Sequence[Message], budget: int, policy: ContextPolicy = DEFAULT_POLICY, keep: Set[str] = frozenset()
 ) -> FittedContext:
     """Cut the messages down to `budget` tokens if possible. Pure and deterministic.
 
@@ -127,14 +131,14 @@ def fit(
     Args:
         messages: The context.
         budget: Maximum estimate in tokens.
-        window: The policy.
+        policy: The policy.
         keep: Ids of other messages that stay. Reminders among them are not truncated.
     """
     tokens = estimate_messages(messages)
     budget = max(budget, 0)
     if tokens <= budget:
         return FittedContext(tuple(messages), tokens)
-    trim = _Trimmer(messages, window, keep).trim(budget)
+    trim = _Trimmer(messages, policy, keep).trim(budget)
     shown = tuple(trim.apply(messages))
     tokens = estimate_messages(shown)
     return FittedContext(shown, tokens, trim, fits=tokens <= budget)
@@ -149,12 +153,12 @@ def last_reply_failed(messages: Sequence[Message]) -> bool:
 class _Trimmer:
     """Chooses what to leave out and what to truncate."""
 
-    def __init__(self, messages: Sequence[Message], window: ContextPolicy, keep: Set[str]) -> None:
+    def __init__(self, messages: Sequence[Message], policy: ContextPolicy, keep: Set[str]) -> None:
         self._groups = message_groups(messages)
         self._keep = keep
-        self._lines = window.tool_output_lines
-        self._first = count_groups(self._groups, window.keep_first)
-        self._recent = max(self._first, len(self._groups) - count_groups(self._groups[::-1], window.keep_recent))
+        self._lines = policy.tool_output_lines
+        self._first = count_groups(self._groups, policy.keep_first)
+        self._recent = max(self._first, len(self._groups) - count_groups(self._groups[::-1], policy.keep_recent))
         self._shortened: set[str] = set()
         self._shares: dict[str, int] = {}
 
@@ -169,7 +173,8 @@ class _Trimmer:
         aim -= estimate_text(MARKER.format(sum(map(len, self._groups))))
         kept = self._kept(aim)
         # The longest texts are truncated most, and tool output before user messages.
-        if self._share_budget(kept, aim, (ToolResult,)) > aim:
+        too_long = self._share_budget(kept, aim, (ToolResult,)) - aim
+        if too_long > 0 and self._shorten_summaries(kept, too_long) > aim:
             self._share_budget(kept, aim, (ToolResult, UserMessage))
         return self._result([at for at in range(len(self._groups)) if at not in kept])
 
@@ -228,8 +233,22 @@ class _Trimmer:
         cut = [each for each in messages if self._can_truncate(each, kinds)]
         fixed = estimate_messages(messages) - estimate_messages(cut)
         weights = [_weigh_block(block) for each in cut for block in each.content]
-        self._truncate(sorted(kept), fair_share(weights, budget - fixed), kinds)
-        return sum(estimate_messages(self._groups[at]) for at in kept)
+        self._truncate(sorted(kept), max(MIN_SHARE, fair_share(weights, budget - fixed)), kinds)
+        return self._tokens(kept)
+
+    def _shorten_summaries(self, kept: Set[int], too_long: int) -> int:
+        """Remove prompts from the summaries that stay, by this many tokens; return the tokens of the kept groups."""
+        for at in kept:
+            for place, message in enumerate(self._groups[at]):
+                if is_summary(message):
+                    share = max(0, estimate_message(message) - too_long)
+                    self._groups[at][place] = shorter = with_fewer_prompts(message, share)
+                    if shorter is not message:
+                        self._shares[message.id] = share
+        return self._tokens(kept)
+
+    def _tokens(self, places: Collection[int]) -> int:
+        return sum(estimate_messages(self._groups[at]) for at in places)
 
     def _truncate(self, places: Collection[int], share: int, kinds: Truncated = (ToolResult,)) -> None:
         for at in places:
@@ -243,7 +262,7 @@ class _Trimmer:
 
     def _can_truncate(self, message: Message, kinds: Truncated) -> TypeGuard[ToolResult | UserMessage]:
         is_reminder = isinstance(message, UserMessage) and message.synthetic and message.id in self._keep
-        return isinstance(message, kinds) and not is_reminder
+        return isinstance(message, kinds) and not is_reminder and not is_summary(message)
 
 
 def is_marker(message: Message) -> bool:
@@ -271,7 +290,9 @@ def _fewer_lines(block: UserContent, lines: int) -> UserContent:
 
 
 def _truncated(message: Message, share: int) -> Message:
-    """Return the message with each block truncated to `share` tokens."""
+    """Return the message with each block truncated to `share` tokens; a summary loses prompts only."""
+    if is_summary(message):
+        return with_fewer_prompts(message, share)
     if not isinstance(message, ToolResult | UserMessage) or all(
         _weigh_block(each) <= share for each in message.content
     ):

@@ -71,6 +71,8 @@ class CompactionEnd(EventHeader, frozen=True, kw_only=True):
     """Length of the context after, in tokens."""
     error: str = ""
     """Reason the compaction failed; empty if it succeeded."""
+    is_aborted: bool = False
+    """True if it failed because the user or the program aborted it."""
 
 
 class CompactionUndone(EventHeader, frozen=True, kw_only=True):

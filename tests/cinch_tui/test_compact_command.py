@@ -16,7 +16,7 @@ from cinch_tui.transcript.blocks import NoticeBlock, SummaryBlock, summary_markd
 from cinch_tui.transcript.history_blocks import blocks_of
 from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import StatusBar
-from harness.context.compaction import prose_of
+from harness.context.summary_text import prose_of
 from harness.events import CompactionEnd, CompactionStart, Event, Evicted
 from harness.messages import AssistantMessage, Message, Text, UserMessage, user
 from harness.session.notes import CompactionNote, CompactionUndoNote
@@ -156,6 +156,7 @@ async def test_short_conversation_needs_no_summary():
         ),
         (CompactionEnd(reason="auto", error="it is down"), "Older messages were not summarized: it is down."),
         (CompactionEnd(reason="manual", error="it is down"), ""),
+        (CompactionEnd(reason="auto", error="the compaction was aborted", is_aborted=True), ""),
         (
             Evicted(ids=("a",) * 14, can_recall=True, tokens_before=152_000, tokens=60_000),
             "Cleared 14 old results: 152k → 60k tokens",

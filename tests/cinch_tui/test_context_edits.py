@@ -30,7 +30,7 @@ def stage(overlay: ContextOverlay = NO_CHANGES) -> tuple[Host, Agent]:
     agent = Agent(scripted("Hello."), [], "You are cinch.")
     agent.new_session(messages=CONVERSATION)
     agent.state.context.overlay = overlay
-    edits = ContextEdits(agent, context_inputs(agent.state))
+    edits = ContextEdits(agent, context_inputs(agent.state, agent.options.window))
     return Host(ContextScreen(edits.usage(), edits)), agent
 
 

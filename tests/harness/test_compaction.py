@@ -12,14 +12,12 @@ from harness.context.compaction import (
     SummaryRequest,
     facts_for,
     plan_compaction,
-    prose_of,
-    replace_prose,
     summarize,
 )
 from harness.context.overlay import Compaction, ContextOverlay
 from harness.context.policy import ContextPolicy
 from harness.context.summary_facts import LiveFacts, PlanFact, SummaryFacts
-from harness.context.summary_text import parse_summary
+from harness.context.summary_text import parse_summary, prose_of, replace_prose
 from harness.context.tokens import estimate_messages, estimate_text
 from harness.errors import SummaryFailed
 from harness.messages import (
@@ -158,6 +156,21 @@ def test_latest_messages_stay_within_their_token_limit():
     assert plan is not None
     assert 0 < estimate_messages(plan.later) <= 700
     assert plan_of(messages, recent_tokens=1).later == (messages[-1],)
+
+
+async def test_newest_prompt_stays_however_many_messages_follow_it():
+    messages = [*conversation(2), user("Now write the docs."), *conversation()[1:3], *conversation()[1:3]]
+    newest = messages[-5]
+    model = Summarizer(PROSE)
+
+    plan = plan_of(messages, recent_tokens=1)
+    await summarize(plan, facts_for(plan), model)
+
+    assert plan.later == tuple(messages[-2:])
+    assert newest.id not in plan.replaced
+    assert plan.before == (messages[0], newest)
+    assert plan.replaced == {each.id for each in messages[1:-2]} - {newest.id}
+    assert "Now write the docs." in model.requests[0].prompt
 
 
 @st.composite

@@ -111,7 +111,7 @@ def test_without_a_cache_nothing_is_cached():
 def test_first_and_newest_messages_are_distinguished_from_the_middle():
     messages = [user(f"{number}") for number in range(6)]
 
-    whole = breakdown(messages, ContextInputs(window=ContextPolicy(keep_first=1, keep_recent=2)))
+    whole = breakdown(messages, ContextInputs(policy=ContextPolicy(keep_first=1, keep_recent=2)))
 
     zones = [piece.section for piece in whole.segments if piece.message is not None]
     assert zones == ["start", "middle", "middle", "middle", "recent", "recent"]
@@ -121,7 +121,7 @@ def test_parts_not_in_any_request_are_excluded_from_the_total():
     messages = [user(f"{number} " * 400) for number in range(6)]
 
     whole = breakdown(
-        messages, ContextInputs(size=10_000, window=ContextPolicy(keep_first=1, keep_recent=1), budget=700)
+        messages, ContextInputs(size=10_000, policy=ContextPolicy(keep_first=1, keep_recent=1), budget=700)
     )
 
     assert whole.tokens_in("left out") > 0

@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from harness.context.normalize import normalize
 from harness.context.policy import ContextPolicy
-from harness.context.summary_text import Summary, summary_text
+from harness.context.quoted_prompts import PromptFact
+from harness.context.summary_facts import SummaryFacts
+from harness.context.summary_text import Summary, parse_summary, summary_text
 from harness.context.tokens import estimate_message
-from harness.context.trimming import MIN_BUDGET, NO_IMAGE, FittedContext, fit
+from harness.context.trimming import MIN_BUDGET, MIN_SHARE, NO_IMAGE, FittedContext, fit
 from harness.messages import (
     AssistantMessage,
     CustomMessage,
@@ -115,7 +117,7 @@ def test_reported_fit_is_correct_and_fits_whenever_possible(messages, budget, wi
         # Messages that cannot be cut, and the remainder of each text that was.
         uncut = [each for each in fitted.messages if isinstance(each, AssistantMessage)]
         stubs = sum(len(each.content) for each in own(fitted) if not isinstance(each, AssistantMessage | CustomMessage))
-        assert weigh(uncut) + 20 * stubs + 20 > budget
+        assert weigh(uncut) + (MIN_SHARE + 1) * stubs + 20 > budget
 
 
 @given(conversations, budgets, windows)
@@ -230,6 +232,37 @@ def test_summary_and_kept_messages_stay_and_kept_reminders_are_not_truncated():
 
     assert [each.id for each in shown[:4]] == [each.id for each in messages[:4]]
     assert shown[2:4] == [reminder, pinned]
+
+
+@pytest.mark.parametrize("budget", [1_000, 500, 300])
+def test_summary_loses_quoted_prompts_first_and_never_its_prose(budget: int):
+    prompts = tuple(PromptFact(f"wish {number} " * 60) for number in range(8))
+    facts = SummaryFacts(prompts=prompts, edited=("src/parse.py",))
+    summary = synthetic(summary_text(Summary(facts, "The parser is recursive. " * 30)))
+    newest = user("y" * 800)
+
+    fitted = fit([user("go"), summary, newest], budget)
+
+    kept = parse_summary(fitted.messages[1].text)
+    assert (kept.prose, kept.facts.edited) == (f"{'The parser is recursive. ' * 30}", ("src/parse.py",))
+    assert kept.facts.omitted_prompts + len(kept.facts.prompts) == 8
+    assert kept.facts.omitted_prompts > 0
+    assert (fitted.messages[2] == newest) == (budget == 1_000)
+    assert fitted.fits == (budget > 300)
+    assert fitted.trim.apply([user("go"), summary, newest])[1] == fitted.messages[1]
+
+
+def test_text_is_not_truncated_below_a_useful_length():
+    messages = [
+        user("go"),
+        reply(*(call(f"c{at}") for at in range(20))),
+        *(result(f"c{at}", "x" * 4_000) for at in range(20)),
+    ]
+
+    fitted = fit(messages, 400)
+
+    assert not fitted.fits
+    assert all(each.text.count("x") > 100 for each in fitted.messages[2:])
 
 
 @given(conversations, st.integers(MIN_BUDGET, 3_000), windows, st.integers(0, 5))

@@ -258,7 +258,8 @@ async def test_aborted_compaction_changes_nothing(agent_with, record):
     with pytest.raises(Aborted):
         await compaction
     assert (agent.context_messages, agent.is_running) == (before, False)
-    assert seen.of(CompactionEnd)[0].error == "the compaction was aborted"
+    (end,) = seen.of(CompactionEnd)
+    assert (end.error, end.is_aborted) == ("the compaction was aborted", True)
 
 
 async def test_summary_is_written_by_the_compact_model_and_by_the_agents_own_if_it_fails(agent_with, requests):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+import pytest
 from fakes.long_talk import reading
 from fakes.runs import calls
 from fakes.simple_tools import SimpleTool
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from harness.approval.modes import PLAN
 from harness.context.policy import NO_STAGES
+from harness.errors import ContextWindowOverflow
 from harness.events import ContextTrimmed
 from harness.messages import CustomMessage, Message
 from harness.ports.session_store import InMemorySessionStore
@@ -65,6 +67,18 @@ async def test_trimmed_messages_return_when_the_window_grows(agent_with, record,
     first, second = requests(agent)
     assert len(first.messages) < len(second.messages) == len(agent.messages) - 1
     assert [event.dropped for event in seen.of(ContextTrimmed)] == [0]
+
+
+async def test_run_ends_if_the_window_has_no_space_for_a_useful_part_of_the_output(agent_with, requests):
+    replies = [Reply((Say("next"), *CALL))] * 9
+    agent = agent_with((), *replies, window=replace(NO_STAGES, window=2_000, reserve=0), tools=(LONG,))
+    agent.set_system_prompt("Be brief. " * 790)
+
+    result = await agent.prompt("read it")
+
+    with pytest.raises(ContextWindowOverflow, match=r"does not fit.* tokens: 1,976 in the system prompt, "):
+        result.raise_for_failure()
+    assert len(requests(agent)) == 1
 
 
 async def test_reminder_of_plan_mode_is_never_left_out(agent_with, requests):

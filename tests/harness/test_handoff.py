@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from harness.context.compaction import CompactionPlan, SummaryOptions, SummaryRequest
 from harness.context.handoff import MAX_TITLE, write_brief
 from harness.context.policy import NO_STAGES, ContextPolicy
-from harness.context.summary_facts import AnswerFact, PlanFact, PromptFact, SummaryFacts, TodoFact
+from harness.context.quoted_prompts import PromptFact
+from harness.context.summary_facts import AnswerFact, PlanFact, SummaryFacts, TodoFact
 from harness.context.summary_text import Summary, summary_text
 from harness.errors import Aborted, AlreadyRunning, ContextWindowOverflow, SummaryFailed
 from harness.messages import AssistantMessage, Text, Usage, synthetic, user
@@ -154,6 +155,17 @@ async def test_handoff_is_due_after_a_successful_run_above_the_share(make_agent)
 
     assert due == [False, True, False]
     assert ContextPolicy().handoff_at == 0
+
+
+async def test_handoff_is_due_if_a_longer_system_prompt_fills_the_context(make_agent):
+    policy = replace(NO_STAGES, window=10_000, reserve=0, handoff_at=0.5)
+    agent = make_agent(Reply((Say("Begun."),), usage=Usage(input=4_000, output=9)), window=policy)
+    await agent.prompt("Build a parser.")
+    due = [agent.is_handoff_due]
+
+    agent.set_system_prompt("Be brief. " * 4_000)
+
+    assert [*due, agent.is_handoff_due] == [False, True]
 
 
 async def test_failed_handoff_is_due_again_once_the_context_was_smaller(make_agent):

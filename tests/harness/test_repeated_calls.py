@@ -163,8 +163,8 @@ def test_eviction_does_not_take_a_reference_for_newer_text() -> None:
         for each in (messages, again)
     )
 
-    assert (first.is_superseded, second.is_superseded) == (False, True)
-    assert first.priority < second.priority
+    assert [each.rank[0] for each in (first, second)] == [False, True]
+    assert first.rank[1] < second.rank[1]
 
 
 async def test_reference_becomes_a_stub_when_its_original_leaves_the_context(make_agent):

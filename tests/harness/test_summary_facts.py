@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.context.conversation_text import conversation_parts
+from harness.context.quoted_prompts import PromptFact
 from harness.context.summary_facts import (
     AnswerFact,
     CommandFact,
     LiveFacts,
     PlanFact,
-    PromptFact,
     SummaryFacts,
     TodoFact,
     facts_of,

@@ -95,13 +95,10 @@ def context_text(event: events.Event) -> str:
 def _compaction_text(event: events.CompactionEnd) -> str:
     count = f"{event.replaced:,}" if event.replaced else "older"
     messages = "1 message" if event.replaced == 1 else f"{count} messages"
+    if event.error and (event.reason == "manual" or event.is_aborted):
+        return ""  # the command reports the failure of a manual compaction, and the end of the run an abort
     if event.error:
-        # The command reports the failure of a manual compaction, and the end of the run an abort.
-        return (
-            ""
-            if event.reason == "manual" or event.is_aborted
-            else sentence(f"Older messages were not summarized: {event.error}")
-        )
+        return sentence(f"Older messages were not summarized: {event.error}")
     if event.reason == "tool":
         return f"The model removed {messages} from its context{_tokens(event)}. /compact undo"
     what = "The summary was changed" if event.reason == "edit" else f"Summarized {messages}{_tokens(event)}"

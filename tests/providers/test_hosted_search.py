@@ -18,6 +18,7 @@ from fakes.model_server import Failure, Reply
 from fakes.people import ScriptedUser
 from msgspec.structs import replace
 
+from cinch_tui.reports.citations import sources_of
 from harness.agent.agent import Agent
 from harness.agent.hosted_tools import request_specs
 from harness.agent.options import AgentOptions
@@ -26,7 +27,6 @@ from harness.approval.modes import EXECUTE
 from harness.approval.policy import Permissions
 from harness.approval.rules import parse_rule
 from harness.approval.store import RuleStore
-from cinch_tui.reports.citations import sources_of
 from harness.deltas import Delta
 from harness.messages import AssistantMessage, JsonObject, ModelSpec, Text, Thinking, user
 from harness.permissions import Effect

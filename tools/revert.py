@@ -8,8 +8,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from harness.context.call_description import describe_call
 from harness.context.grouping import MessageGroup
-from harness.context.overlay import describe_call
 from harness.context.summary_facts import truncated_line
 from harness.messages import AssistantMessage, JsonObject, Message, UserMessage
 from harness.ports.tool import ToolContext, ToolOutput

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from cinch_tui.rendering.safe_text import one_line
 from harness.context.attachments import is_attached
 from harness.context.breakdown import Breakdown, Cached, ContextSegment, Section
-from harness.context.overlay import main_argument
+from harness.context.call_description import main_argument
 from harness.context.summary_text import is_summary, parse_summary
 from harness.context.tokens import IMAGE_TOKENS
 from harness.messages import (

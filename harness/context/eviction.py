@@ -12,7 +12,8 @@ from math import log
 import msgspec
 from msgspec import Struct
 
-from harness.context.overlay import EDITING_TOOLS, LOOKING_TOOLS, UNCHANGED_SINCE, is_reference, stub_text
+from harness.context.call_description import EDITING_TOOLS, LOOKING_TOOLS
+from harness.context.overlay import UNCHANGED_SINCE, is_reference, stub_text
 from harness.context.policy import ContextPolicy
 from harness.context.tokens import estimate_message, estimate_text
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult

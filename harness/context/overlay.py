@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.context.call_description import main_argument
 from harness.context.grouping import message_groups
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolCall, ToolResult, UserMessage
 
@@ -20,14 +21,6 @@ UNCHANGED_SINCE = "unchanged_since"
 """Key in the details of a result that refers to an earlier one; its value is the id of the earlier call."""
 RECALL_CHARS = 8
 """Characters at the end of a call's id by which the `recall` tool finds its result."""
-READING_TOOLS = frozenset({"read_file"})
-"""Tools that return the content of a file."""
-LOOKING_TOOLS = READING_TOOLS | {"grep", "find_files", "list_files"}
-"""Tools whose output can be had again without side effects."""
-EDITING_TOOLS = frozenset({"edit_file", "write_file"})
-"""Tools that change a file."""
-_CALL_CHARS = 80
-_MAIN_ARGUMENTS = ("path", "command", "pattern", "url", "query")
 
 
 class Compaction(Struct, frozen=True):
@@ -232,17 +225,3 @@ def stub_text(result: ToolResult, call: ToolCall | None, *, can_recall: bool) ->
         # Forks keep the ids of calls, so that the prompt cache serves their beginning; messages get new ids.
         return f'[Cleared: {name} — {size}. recall(id="{result.call_id[-RECALL_CHARS:]}") returns it.]'
     return f"[Cleared: {name} — {size}. Repeat the call if you need it.]"
-
-
-def describe_call(call: ToolCall) -> str:
-    """Return a call in one line: its name and what it is about, such as a path or a command."""
-    return f"{call.name}({main_argument(call)})"
-
-
-def main_argument(call: ToolCall) -> str:
-    """Return the argument that tells calls of a tool apart, on one line."""
-    arguments = call.arguments
-    named = (arguments[key] for key in _MAIN_ARGUMENTS if isinstance(arguments.get(key), str))
-    other = (value for value in arguments.values() if isinstance(value, str))
-    text = " ".join(str(next(named, next(other, ""))).split())
-    return text if len(text) <= _CALL_CHARS else f"{text[: _CALL_CHARS - 1]}…"

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from harness.context.overlay import EDITING_TOOLS, READING_TOOLS, describe_call
+from harness.context.call_description import EDITING_TOOLS, READING_TOOLS, describe_call
 from harness.context.policy import DEFAULT_POLICY
 from harness.context.quoted_prompts import PromptFact, prompts_within, quoted_prompts
 from harness.messages import AssistantMessage, JsonValue, Message, ToolCall, ToolResult

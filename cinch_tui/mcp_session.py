@@ -120,6 +120,7 @@ class McpSession:
             spill_dir=agent.options.spill_dir or options.paths.cache / "output",
             ask=agent.options.user.ask if has_user else None,
             sample=self.sample if has_user else None,
+            model_name=lambda: agent.state.model.spec.name,
             roots=lambda: (agent.workspace.root, *options.add_dirs),
             environment=options.environ,
             secrets=secret_variables,

@@ -48,10 +48,10 @@ class McpWatch:
         self._update()
 
     def _update(self) -> None:
-        states = self._servers.states()
-        for state in states:
+        for state in self._servers.states():
             self._report(state)
-        self._show_attention(attention_text(states))
+        # A server that is retried is not connected yet.
+        self._show_attention(attention_text(self._problems))
         prompts = self._servers.prompts()
         if prompts != self._prompts:
             self._prompts = prompts

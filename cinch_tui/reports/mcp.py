@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -91,10 +91,10 @@ def about_lines(state: ServerState) -> Iterator[str]:
     yield from map(one_line, state.problems)
 
 
-def attention_text(states: Sequence[ServerState]) -> str:
-    """Return what needs the attention of the user, for the status bar; empty for nothing."""
-    logins = [each.server.name for each in states if each.phase == "needs_login"]
-    failed = [each.server.name for each in states if each.phase == "failed"]
+def attention_text(problems: Mapping[str, Phase]) -> str:
+    """Return which servers need the attention of the user, for the status bar; empty for none."""
+    logins = [name for name, phase in problems.items() if phase == "needs_login"]
+    failed = [name for name, phase in problems.items() if phase == "failed"]
     parts = (("needs login", logins), ("failed", failed))
     named = [f"MCP {clean_line(names[0], 20)} {what}" for what, names in parts if len(names) == 1]
     return " · ".join([*named, *(f"{len(names)} MCP servers: {what}" for what, names in parts if len(names) > 1)])

@@ -35,6 +35,7 @@ ServerAction: TypeAlias = Literal["reconnect", "toggle", "log_in", "log_out"]
 
 NAME_CHARS = 24
 """Maximum length of a name in the list, so that the states fit beside it."""
+NOTHING_OFFERED, NOTHING_FOUND = "no tools, resources or prompts", "no matches"
 UPDATE_SECONDS = 0.5
 """Seconds between updates: the log and the time until the next attempt change without notice."""
 _HINT = (
@@ -229,8 +230,8 @@ class McpScreen(Dialog[None]):
         found = entries(self._control.servers, self._control.session.agent, self.server)
         if words := self._query.casefold().split():
             found = [each for each in found if not each.is_title and _has(each, words)]
-        self._entries = found
-        return [ItemRow(each.label, each.detail, is_title=each.is_title) for each in found]
+        self._entries = found or [McpEntry(NOTHING_FOUND if self._query else NOTHING_OFFERED, is_title=True)]
+        return [ItemRow(each.label, each.detail, is_title=each.is_title) for each in self._entries]
 
     def _heading(self) -> Content:
         if self.server:

@@ -25,6 +25,8 @@ TICK_SECONDS = 0.5
 RETIRE_SECONDS = 0.5
 FADE_SECONDS = 10.0
 _ROOM_FOR_HINT = 50
+MIN_LABEL = 20
+"""Cells that the name of a tool may take in any case."""
 KEYS = (
     "↑ ↓ choose",
     "tools.cancel cancels",
@@ -223,7 +225,9 @@ class ToolPanel(PanelKeys, can_focus=True):
 
     def _row(self, call: LiveCall, width: int) -> Content:
         seconds = (self._clock() if call.state == "running" else call.finished) - call.started
-        mark = Content.assemble((f"{_MARKS[call.state]} ", self._look(call.state)), call.label, " ")
+        # Tools of MCP servers have long names; the progress of a call matters more.
+        label = Content(call.label).truncate(max(MIN_LABEL, width // 2), ellipsis=True)
+        mark = Content.assemble((f"{_MARKS[call.state]} ", self._look(call.state)), label, " ")
         elapsed = f"  {format_elapsed(seconds)}" if seconds >= 1 else ""
         tail = Content.assemble((f"  {call.tail}" if call.tail else "", self._look("tail")))
         room = max(0, width - mark.cell_length - len(elapsed))

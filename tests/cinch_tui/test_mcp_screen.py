@@ -302,3 +302,12 @@ async def test_error_of_a_prompt_is_shown() -> None:
 
     # Nobody could be asked for the number.
     assert host.notices == [("info", "Not sent.")]
+
+
+async def test_server_without_contents_says_so() -> None:
+    app = opened(GivenServers())
+
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press("down", "enter")
+
+        assert rows(app) == ["no tools, resources or prompts"]

@@ -134,8 +134,8 @@ class Callbacks:
             return True
         text = "\n\n".join(each.text for each in request.messages)
         prompt = (
-            f"The MCP server {self._server.name} wants your model to reply to this text ({len(text):,} characters, at "
-            f"your cost). Allow it?\n\n{clean_text(text, _EXCERPT_CHARS)}"
+            f"The MCP server {self._server.name} wants {self._host.model_name()} to reply to this text "
+            f"({len(text):,} characters, at your cost). Allow it?\n\n{clean_text(text, _EXCERPT_CHARS)}"
         )
         choices = (Choice(_ONCE), Choice(_SESSION), Choice(_DENY))
         answer = await self._ask(Question(prompt, choices, header=self._header, free_text=False))

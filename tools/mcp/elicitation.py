@@ -100,7 +100,9 @@ class Form:
         is_multiple = field.get("type") == "array"
         is_free = options is None
         choices = [*(options or ()), *_default(field, options)]
-        extra = [_DECLINE] if is_required else [_LEAVE_OUT, _DECLINE]
+        # Only a text remains to be typed: closing the question cancels.
+        is_text = is_required and is_free and not choices
+        extra = [] if is_text else [_DECLINE] if is_required else [_LEAVE_OUT, _DECLINE]
         labels = [each.label for each in choices]
         problem = ""
         for _ in range(MAX_TRIES):

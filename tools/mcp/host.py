@@ -63,6 +63,8 @@ class McpHost(Struct, frozen=True):
     """Asks the user a question of a server; None: there is no user, and such requests are declined."""
     sample: Sample | None = None
     """Lets the agent's model reply to a conversation; None: such requests are refused."""
+    model_name: Callable[[], str] = lambda: "your model"
+    """Returns the name of the model that replies, for the question to the user."""
     roots: Callable[[], Sequence[Path]] = tuple
     """Returns the folders that servers may know of: the workspace and added folders."""
     environment: Mapping[str, str] = {}

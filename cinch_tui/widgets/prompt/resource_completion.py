@@ -78,7 +78,7 @@ class ResourceCompletion:
         for each in servers.resources() if servers else ():
             if each.server == server and _is_typable(each.uri):
                 about = " · ".join(filter(None, (each.name, each.description[:MAX_DESCRIPTION_CHARS])))
-                yield Candidate(_quoted(f"{server}:{each.uri}"), about, then=" ", shown=f"{server}:{each.uri}")
+                yield Candidate(_quoted(f"{server}:{each.uri}"), about, then=" ", shown=each.uri)
 
     def _templates(self, server: str) -> Iterator[Candidate]:
         servers = self._servers()
@@ -86,8 +86,7 @@ class ResourceCompletion:
             if each.server == server and _is_typable(each.uri_template):
                 start = each.uri_template.partition("{")[0]
                 about = " · ".join(filter(None, (each.name, each.description[:MAX_DESCRIPTION_CHARS])))
-                shown = f"{server}:{each.uri_template}"
-                yield Candidate(f"{server}:{start}", about, is_complete=False, shown=shown)
+                yield Candidate(f"{server}:{start}", about, is_complete=False, shown=each.uri_template)
 
     def _valued(self, server: str, uri: str) -> Iterator[Candidate]:
         """Yield the resources of a template with one variable whose beginning is typed."""

@@ -146,7 +146,7 @@ def result_of(request: dict[str, Any]) -> dict[str, Any] | None:
         case "tools/list":
             page = {"tools": SCRIPT.get("tools", [])}
             if "pages" in SCRIPT:
-                page["nextCursor"] = str(time.monotonic_ns())
+                page["nextCursor"] = SCRIPT["pages"] or str(time.monotonic_ns())
             return page
         case "tools/call":
             return call_tool(request)

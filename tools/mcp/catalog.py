@@ -185,6 +185,8 @@ async def _all(fetch: Callable[[str | None], Awaitable[_Page]], field: str, cata
     """Return the items of all pages, with bounds; the error of a list becomes a problem."""
     # Imported by now.
     from mcp import MCPError
+    from mcp_types import CONNECTION_CLOSED
+    from pydantic import ValidationError
 
     found: list[Any] = []
     cursors: set[str | None] = set()
@@ -193,7 +195,12 @@ async def _all(fetch: Callable[[str | None], Awaitable[_Page]], field: str, cata
         try:
             page = await fetch(cursor)
         except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                raise
             catalog.report(f"the list of {field} could not be loaded: {error.message}")
+            return found
+        except ValidationError:
+            catalog.report(f"the list of {field} is not valid in the protocol")
             return found
         found.extend(getattr(page, field))
         cursors.add(cursor)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 from mcp import Client, MCPError
-from mcp_types import CONNECTION_CLOSED, CallToolResult, Implementation, RootsListChangedNotification
+from mcp_types import CONNECTION_CLOSED, CallToolResult, Implementation
 from pydantic import ValidationError
 
 from harness.messages import JsonObject
@@ -199,12 +199,6 @@ class Connection:
             return await send(await self._connected())
         except MCPError as error:
             raise self._failed(error) from error
-
-    def roots_changed(self) -> None:
-        """Tell the server that the folders of the workspace have changed."""
-        if self._client is not None:
-            notified = self._client.session.send_notification(RootsListChangedNotification())
-            self._notification = asyncio.ensure_future(notified)
 
     def lists_changed(self) -> None:
         """Report that lists were loaded again."""

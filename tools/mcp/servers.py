@@ -155,11 +155,6 @@ class McpServers:
         ref = types.ResourceTemplateReference(type="ref/resource", uri=template)
         return await self._complete(server, ref, {"name": argument, "value": value})
 
-    def roots_changed(self) -> None:
-        """Tell the servers that the folders of the workspace have changed."""
-        for each in self._active():
-            each.roots_changed()
-
     async def _complete(
         self, server: str, ref: ResourceTemplateReference | PromptReference, argument: dict[str, str]
     ) -> tuple[str, ...]:

@@ -108,10 +108,10 @@ async def test_client_gives_up_after_several_attempts(tmp_path: Path, monkeypatc
 
 async def test_progress_restarts_the_time_limit_and_is_shown(tmp_path: Path) -> None:
     updates: list[View] = []
-    server = raw_server(tools=[listed("slow")], timeout=0.6)
+    server = raw_server(tools=[listed("slow")], timeout=1.0)
 
     async with running([server], make_host(tmp_path)) as manager:
-        output = await tool_of(manager, "slow").run({"steps": 4, "pause": 0.3}, make_context(tmp_path, updates))
+        output = await tool_of(manager, "slow").run({"steps": 4, "pause": 0.4}, make_context(tmp_path, updates))
 
     assert text_of(output) == "slow done"
     assert updates[-1] == TextView("100 %")

@@ -184,6 +184,7 @@ class AgentSession(ABC):
         before, shown = self.settings, self.options.notices
         options, settings = await asyncio.to_thread(apply_answer, self.options, question, answer)
         problems = await self.assembly.reload_folder(options, settings)
+        self._watch_servers()
         self.options = options
         changed = changed_names(before, settings)
         self.change_settings(settings, changed)
@@ -193,6 +194,10 @@ class AgentSession(ABC):
         later = [name for name in sorted(changed) if not name.startswith(("approval.", "permissions."))]
         if late := [name for name in later if keys()[name].applies == NEXT_START]:
             self.notice(f"At the next start: {', '.join(late)}.")
+
+    def _watch_servers(self) -> None:
+        """Follow the MCP servers that are used now."""
+        self.mcp = self.assembly.mcp.servers
 
     def write_titles(self) -> None:
         """Write titles of new sessions from now on, if the settings say so."""

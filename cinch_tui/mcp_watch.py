@@ -43,7 +43,6 @@ class McpWatch:
 
     def start(self) -> None:
         """Follow the servers from now on."""
-        self._session.mcp = self._servers
         self._servers.on_change(self._update)
         self._update()
 

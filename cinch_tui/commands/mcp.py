@@ -121,7 +121,8 @@ async def _send_prompt(prompt: McpPrompt, host: CommandHost, text: str) -> None:
     arguments = parse_arguments(prompt, text)
     for argument in prompt.arguments:
         if argument.required and argument.name not in arguments:
-            value = await _ask_argument(host, servers, prompt, argument)
+            suggested = await _suggested(servers, prompt, argument.name, arguments)
+            value = await _ask_argument(host, prompt, argument, suggested)
             if value is None:
                 host.notice("Not sent.")
                 return
@@ -166,7 +167,7 @@ def parse_arguments(prompt: McpPrompt, text: str) -> dict[str, str]:
 
 
 async def _ask_argument(
-    host: CommandHost, servers: McpServers, prompt: McpPrompt, argument: McpPromptArgument
+    host: CommandHost, prompt: McpPrompt, argument: McpPromptArgument, suggested: Sequence[str]
 ) -> str | None:
     """Return the value that the user enters or chooses; None if they cancel."""
     from harness.user_requests import Choice as Option
@@ -177,16 +178,18 @@ async def _ask_argument(
     answer = await host.session.agent.options.user.ask(
         Question(
             f"{prompt.title} of the MCP server {prompt.server} needs {clean_line(argument.name)}{about}",
-            tuple(map(Option, await _suggested(servers, prompt, argument.name))),
+            tuple(map(Option, suggested)),
             header=clean_line(argument.name, 16),
         )
     )
     return answer.text if answer.status in ("selected", "edited", "free_text") else None
 
 
-async def _suggested(servers: McpServers, prompt: McpPrompt, argument: str) -> Sequence[str]:
+async def _suggested(servers: McpServers, prompt: McpPrompt, argument: str, given: dict[str, str]) -> Sequence[str]:
+    """Return the values that the server suggests, depending on those of other arguments."""
     try:
         async with asyncio.timeout(COMPLETION_SECONDS):
-            return (await servers.complete_prompt(prompt.server, prompt.name, argument, ""))[:MAX_COMPLETIONS]
+            found = await servers.complete_prompt(prompt.server, prompt.name, argument, "", given)
+            return found[:MAX_COMPLETIONS]
     except (TimeoutError, CinchError):
         return ()

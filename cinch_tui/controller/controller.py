@@ -204,12 +204,12 @@ class SessionController(ChatSession):
         self.sender.ready.set()
 
     def _watch_servers(self) -> None:
-        """Report changes of MCP servers, and offer their prompts, from now on."""
-        if (servers := self.assembly.mcp.servers) is None:
+        super()._watch_servers()
+        if self.mcp is None:
             return
         from cinch_tui.mcp_watch import McpWatch  # few users have MCP servers
 
-        McpWatch(self, servers, lambda text: self.view.widgets.set_status(servers=text)).start()
+        McpWatch(self, self.mcp, lambda text: self.view.widgets.set_status(servers=text)).start()
 
     async def _show_all(self, messages: Sequence[Message]) -> None:
         """Show a whole conversation whose end may be on the screen already."""

@@ -96,12 +96,12 @@ class PlainSession(AgentSession):
             self._show_attached()
 
     def _watch_servers(self) -> None:
-        """Report changes of MCP servers, and offer their prompts, from now on."""
-        if (servers := self.assembly.mcp.servers) is None:
+        super()._watch_servers()
+        if self.mcp is None:
             return
         from cinch_tui.mcp_watch import McpWatch  # few users have MCP servers
 
-        McpWatch(self, servers).start()
+        McpWatch(self, self.mcp).start()
 
     async def _ask_for_trust(self) -> None:
         """Ask about files of the folder that change how cinch works, unless that was done before."""

@@ -141,12 +141,22 @@ class McpServers:
         result = await self._connection(server).request(lambda client: client.get_prompt(name, arguments))
         return await prompt_content(result, self._host.spill_dir, f"{server}-prompt")
 
-    async def complete_prompt(self, server: str, name: str, argument: str, value: str) -> tuple[str, ...]:
-        """Return values that complete an argument of a prompt; empty if the server offers none."""
+    async def complete_prompt(
+        self, server: str, name: str, argument: str, value: str, given: dict[str, str] | None = None
+    ) -> tuple[str, ...]:
+        """Return values that complete an argument of a prompt; empty if the server offers none.
+
+        Args:
+            server: Name of the server.
+            name: Name of the prompt.
+            argument: Name of the argument.
+            value: Beginning of its value.
+            given: Values of other arguments.
+        """
         import mcp_types as types
 
         ref = types.PromptReference(type="ref/prompt", name=name)
-        return await self._complete(server, ref, {"name": argument, "value": value})
+        return await self._complete(server, ref, {"name": argument, "value": value}, given)
 
     async def complete_resource(self, server: str, template: str, argument: str, value: str) -> tuple[str, ...]:
         """Return values that complete a variable of a resource template; empty if the server offers none."""
@@ -156,11 +166,15 @@ class McpServers:
         return await self._complete(server, ref, {"name": argument, "value": value})
 
     async def _complete(
-        self, server: str, ref: ResourceTemplateReference | PromptReference, argument: dict[str, str]
+        self,
+        server: str,
+        ref: ResourceTemplateReference | PromptReference,
+        argument: dict[str, str],
+        given: dict[str, str] | None = None,
     ) -> tuple[str, ...]:
         connection = self._connection(server)
         try:
-            result = await connection.request(lambda client: client.complete(ref, argument))
+            result = await connection.request(lambda client: client.complete(ref, argument, given))
         except RequestFailed:
             return ()
         return tuple(each for each in result.completion.values if each == clean_line(each, MAX_COMPLETION_CHARS))

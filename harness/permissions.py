@@ -106,6 +106,8 @@ class Decision(Struct, frozen=True):
     """Rules that an approval for the session or the project adds; empty if such a call needs approval each time."""
     exact_offer: Rule | None = None
     """Rule that covers only this call; None if no such rule may be stored."""
+    server_offer: Rule | None = None
+    """Rule that covers all tools of the MCP server or API; None for other tools."""
 
     @property
     def rule(self) -> Rule | None:

@@ -61,6 +61,11 @@ class ApprovalRequest(Struct, frozen=True):
         """Description of the rule that `AllowAlways(exact=True)` adds; empty if absent."""
         return describe(self.decision.exact_offer) if self.decision.exact_offer else ""
 
+    @property
+    def server_rule(self) -> str:
+        """The rule that `AllowAlways(server=True)` adds; empty if absent."""
+        return str(self.decision.server_offer) if self.decision.server_offer else ""
+
 
 class AllowOnce(Struct, frozen=True):
     """Allow this call."""
@@ -75,6 +80,8 @@ class AllowAlways(Struct, frozen=True):
 
     exact: bool = False
     """True to store a rule that covers only this exact call."""
+    server: bool = False
+    """True to store a rule that covers all tools of the MCP server or API."""
 
 
 class Denied(Struct, frozen=True):

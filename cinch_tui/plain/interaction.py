@@ -52,6 +52,7 @@ _APPROVALS: dict[str, Approval] = {
     "s": AllowForSession(),
     "a": AllowAlways(),
     "x": AllowAlways(exact=True),
+    "m": AllowAlways(server=True),
     "n": Denied(),
 }
 

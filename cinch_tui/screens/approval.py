@@ -51,7 +51,7 @@ _WRITING_HINT = ("Enter sends", "approval.back goes back")
 _WRITING_HINT_OF_ONE = ("Enter saves", "approval.back goes back")
 _WHY_NOT = "reason for denying: Enter sends, {back} goes back"
 _WHY_SKIP = "reason for skipping change {number}: Enter saves, {back} goes back"
-_SOMETIMES = ("session", "always", "exactly", "allow_all", "allow_tool", "deny_all", "review", "rewrite")
+_SOMETIMES = ("session", "always", "server", "exactly", "allow_all", "allow_tool", "deny_all", "review", "rewrite")
 
 
 class ApprovalScreen(DockedDialog[Approval]):
@@ -127,6 +127,7 @@ class ApprovalScreen(DockedDialog[Approval]):
     action_session = partialmethod(_allow, AllowForSession())
     action_always = partialmethod(_allow, AllowAlways())
     action_exactly = partialmethod(_allow, AllowAlways(exact=True))
+    action_server = partialmethod(_allow, AllowAlways(server=True))
 
     def action_once(self) -> None:
         self._allow(self._calls.shown.approval)

@@ -92,6 +92,9 @@ def answers_to(
     if request.rule and not is_partial:
         always = f"Always allow {one_line(request.rule)} in this project"
         options.append(AnswerOption("a", "always", always, "Project"))
+    if request.server_rule and not is_partial:
+        server = f"Always allow all tools of {one_line(request.server_rule)} in this project"
+        options.append(AnswerOption("m", "server", server, "Server"))
     options += [AnswerOption("n", "deny", "Deny", "Deny"), AnswerOption("d", "explain", "Deny with reason", "Reason")]
     options += others
     if request.exact_rule and not is_partial and not _is_same_path(request):

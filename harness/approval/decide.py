@@ -30,7 +30,7 @@ from harness.approval.revision import Revision, apply_revision, is_revisable, re
 from harness.concurrency import cancel_tasks
 from harness.events import Notice, ToolApprovalRequested, ToolApprovalResolved
 from harness.messages import JsonObject, StopReason, ToolCall
-from harness.permissions import Decision
+from harness.permissions import Decision, Rule
 from harness.ports.hooks import Block, CallReview, Modify
 from harness.ports.tool import Revisable, ToolContext, ToolOutput, failure_of
 from harness.user_requests import (
@@ -204,12 +204,13 @@ class _Approval:
     def _grant(self, asked: PendingApproval, approval: AllowForSession | AllowAlways) -> None:
         """Store permission rules, limited to what the request offered."""
         decision, store = asked.decision, self._run.permissions.store
-        exact = (decision.exact_offer,) if decision.exact_offer else ()
-        is_exact = isinstance(approval, AllowAlways) and approval.exact
-        problems = {
-            store.add(rule, persist=isinstance(approval, AllowAlways))
-            for rule in (exact if is_exact else decision.offers)
-        }
+        rules: tuple[Rule | None, ...] = decision.offers
+        if isinstance(approval, AllowAlways) and approval.exact:
+            rules = (decision.exact_offer,)
+        elif isinstance(approval, AllowAlways) and approval.server:
+            rules = (decision.server_offer,)
+        persist = isinstance(approval, AllowAlways)
+        problems = {store.add(rule, persist=persist) for rule in rules if rule is not None}
         for problem in filter(None, problems):
             self._run.bus.publish(Notice(text=problem, level="warning"))
 
@@ -260,7 +261,7 @@ class _Approval:
         if decision.kind == "deny":
             return denial_of(decision)
         if decision.kind == "allow":
-            decision = replace(asked.decision, risk=wanted.risk, offers=(), exact_offer=None)
+            decision = replace(asked.decision, risk=wanted.risk, offers=(), exact_offer=None, server_offer=None)
         return await preview(replace(wanted, note=revision.note), decision, self._context)
 
     def _apply(

@@ -15,6 +15,7 @@ from harness.approval.matching import RiskCheck, Target, accesses_of
 from harness.approval.path_lists import is_secret
 from harness.approval.patterns import DOMAIN, PREFIX, host_of, literal_path
 from harness.approval.places import Place, Places, Unresolvable
+from harness.function_tools.names import REMOTE_PREFIXES
 from harness.permissions import READ, WRITE, Rule
 from harness.risk import PathAccess, SimpleCommand
 from harness.workspace.path_policy import is_within
@@ -48,6 +49,14 @@ def offers_for(call: Target, check: RiskCheck) -> tuple[Rule, ...]:
         exact = exact_offer_for(call)
         return (exact,) if exact else ()
     return tuple(dict.fromkeys((*(_prefix_rule(call.name, command) for command in open_commands), *paths)))
+
+
+def server_offer_for(call: Target) -> Rule | None:
+    """Return the rule that covers all tools of the MCP server or API of a call; None for other tools."""
+    if not call.name.startswith(REMOTE_PREFIXES):
+        return None
+    kind, server, *tool = call.name.split("__")
+    return Rule(f"{kind}__{server}") if server and tool else None
 
 
 def exact_offer_for(call: Target) -> Rule | None:

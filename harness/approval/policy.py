@@ -242,10 +242,11 @@ def _checked_by_hook(decision: Decision, call: CallFacts) -> Decision:
 
 
 def _with_offers(decision: Decision, case: _Case) -> Decision:
-    from harness.approval.offers import exact_offer_for, offers_for
+    from harness.approval.offers import exact_offer_for, offers_for, server_offer_for
 
-    offers = offers_for(case.target, case.facts.check)
-    return replace(decision, offers=offers, exact_offer=exact_offer_for(case.target))
+    offers, target = offers_for(case.target, case.facts.check), case.target
+    server = server_offer_for(target) if offers else None
+    return replace(decision, offers=offers, exact_offer=exact_offer_for(target), server_offer=server)
 
 
 def _default_reason(risk: Risk, mode: ApprovalMode) -> str:

@@ -144,6 +144,27 @@ async def test_rule_covers_only_commands_with_the_same_prefix(make_agent, user):
     assert [request.call.arguments["command"] for request in user.asked] == ["git status", "git push"]
 
 
+async def test_all_tools_of_a_server_can_be_allowed_and_no_others(make_agent, user):
+    names = ("mcp__shop__pay", "mcp__shop__refund", "mcp__bank__pay")
+    tools = [SimpleTool(name, risk="execute") for name in names]
+    agent = make_agent(*map(calls, names), "done", tools=tools)
+    user.approvals = [AllowAlways(server=True)]
+
+    await agent.prompt("go")
+
+    assert [request.call.name for request in user.asked] == ["mcp__shop__pay", "mcp__bank__pay"]
+    assert [request.server_rule for request in user.asked] == ["mcp__shop", "mcp__bank"]
+
+
+async def test_server_approval_of_another_tool_stores_nothing(make_agent, user):
+    agent = make_agent(calls("pay"), calls("pay"), "done", tools=[SimpleTool("pay", risk="execute")])
+    user.approvals = [AllowAlways(server=True)]
+
+    await agent.prompt("go")
+
+    assert [request.server_rule for request in user.asked] == ["", ""]
+
+
 async def test_rule_that_cannot_be_stored_is_reported_and_applies_to_the_session(make_agent, user, record, tmp_path):
     (tmp_path / "file").write_text("")
     tool = SimpleTool("bash", risk="execute")

@@ -160,7 +160,12 @@ class ContextSettings(Struct, frozen=True):
         int, Setting("tokens of your messages that a summary quotes word for word; 0: none", 0)
     ] = 4000
     handoff_at: Annotated[
-        float, _share("share from which the end of a run starts a new session with a brief of this one; 0: never")
+        float,
+        _held(
+            "share from which the end of a run starts a new session with a brief of this one; 0: never",
+            minimum=0,
+            maximum=1,
+        ),
     ] = 0.0
     keep_first: Annotated[int, Setting("first messages that are never summarized", 0)] = 1
     keep_recent: Annotated[int, Setting("latest messages that are never summarized", 1)] = 10

@@ -223,6 +223,15 @@ def test_a_former_name_next_to_the_current_one_is_ignored(desk: Desk) -> None:
     assert [notice.partition("; ")[2] for notice in config.notices] == ["it is ignored, since both are set"] * 2
 
 
+def test_an_untrusted_project_starts_no_automatic_handoffs(desk: Desk) -> None:
+    desk.project_file.write_text("[context]\nhandoff_at = 0.01\nevict_at = 0.5\n")
+
+    config = desk.load()
+
+    assert (config.settings.context.handoff_at, config.settings.context.evict_at) == (0, 0.5)
+    assert config.held_back == ("context.handoff_at",)
+
+
 def test_a_former_key_in_an_untrusted_project_is_held_back_by_its_current_name(desk: Desk) -> None:
     desk.project_file.write_text("agents.max_depth = 7\n")
 

@@ -128,8 +128,8 @@ def segment_line(segment: ContextSegment, subjects: Mapping[str, str]) -> str:
 
 
 def section_note(segment: ContextSegment) -> str:
-    """Return the section of a message; empty for the middle, which most are in, and for other segments."""
-    return segment.section if segment.message is not None and segment.section != "middle" else ""
+    """Return the section of a message; empty for messages that summaries may replace, and for other segments."""
+    return segment.section if segment.message is not None and segment.section != "older" else ""
 
 
 def segment_text(segment: ContextSegment, before: Mapping[tuple[str, str], str]) -> str:
@@ -169,7 +169,7 @@ def _spoken_line(segment: ContextSegment, subjects: Mapping[str, str]) -> str:
 
 def message_title(message: Message, subjects: Mapping[str, str]) -> str:
     """Return the role and the beginning of a message on one line."""
-    return " ".join(_role(ContextSegment("middle", 0, message=message), subjects).split())
+    return " ".join(_role(ContextSegment("older", 0, message=message), subjects).split())
 
 
 def _role(segment: ContextSegment, subjects: Mapping[str, str]) -> str:

@@ -200,8 +200,8 @@ class _Compaction:
             state.failures += 1
             raise SummaryFailed(f"the summary saves nothing: {self.tokens:,} → {tokens:,} tokens")
         state.failures = 0
-        end = compaction_end(compaction, before.compactions, history.outline)
-        self._run.bus.publish(replace(end, reason=self._trigger, tokens_before=self.tokens, tokens=tokens))
+        sizes = self.tokens, tokens
+        self._run.bus.publish(compaction_end(compaction, before.compactions, history.outline, self._trigger, sizes))
         return compaction
 
     def _publish_failure(self, error: str, *, is_aborted: bool = False) -> None:

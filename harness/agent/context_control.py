@@ -137,7 +137,7 @@ class ContextControl(AgentBase):
         earlier = context.overlay.compactions
         context.add_compaction(new, context.cooldown)
         self.publish(CompactionUndone(summary_id=old.summary.id))
-        self.publish(replace(compaction_end(new, earlier, self.history.outline), reason="edit"))
+        self.publish(compaction_end(new, earlier, self.history.outline, "edit"))
         return new
 
     def pin(self, message_id: str) -> None:

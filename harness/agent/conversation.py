@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from harness.context.overlay import Compaction
 from harness.context.overlay_events import compaction_end
 from harness.context.pipeline import ContextSource, context_tokens, last_id
@@ -38,9 +36,8 @@ class RunConversation:
         before, earlier = context_tokens(run.state, run.history, run.tools), state.overlay.compactions
         compaction = Compaction(synthetic(note), ids, last_id(run.history))
         state.add_compaction(compaction, state.cooldown)
-        end = compaction_end(compaction, earlier, run.history.outline)
-        tokens = context_tokens(run.state, run.history, run.tools)
-        run.bus.publish(replace(end, reason="tool", tokens_before=before, tokens=tokens))
+        tokens = before, context_tokens(run.state, run.history, run.tools)
+        run.bus.publish(compaction_end(compaction, earlier, run.history.outline, "tool", tokens))
 
 
 if TYPE_CHECKING:

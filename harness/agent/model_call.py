@@ -346,7 +346,7 @@ def record_usage(run: Run, model: Model, usage: Usage) -> None:
     if not context:
         return
     run.bus.publish(UsageUpdate(usage=usage, total=run.state.usage, context=context, window=limits.window))
-    reached = ((level, share) for level, share in _warnings(run.options.window) if 0 < share * limits.usable <= context)
+    reached = (pair for pair in _warnings(run.options.window) if 0 < pair[1] * limits.usable <= context)
     none: tuple[WarningLevel, float] = "advise", 0.0
     level, share = next(reached, none)
     if share > run.state.context.warned:

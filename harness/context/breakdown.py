@@ -12,6 +12,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from harness.context.history import is_prompt
+from harness.context.overlay import ContextOverlay
 from harness.context.pipeline import ContextSettings, limits_for
 from harness.context.policy import ContextPolicy
 from harness.context.tokens import MAX_FACTOR, estimate_message, estimate_overhead, estimate_text
@@ -20,10 +22,10 @@ from harness.messages import AssistantMessage, CustomMessage, Message, ToolResul
 from harness.ports.provider import ToolSpec
 from harness.ports.tool import specs_of
 
-Section: TypeAlias = Literal["tools", "system", "instructions", "start", "middle", "recent", "left out"]
+Section: TypeAlias = Literal["tools", "system", "instructions", "kept", "older", "left out"]
+"""Part of a request. `kept` messages are those that the policy excludes from summaries: the first and the latest ones,
+and the newest prompt."""
 Cached: TypeAlias = Literal["all", "partly", "not"]
-
-SECTIONS: tuple[Section, ...] = ("tools", "system", "instructions", "start", "middle", "recent")
 
 
 class ContextInputs(Struct, frozen=True):
@@ -43,10 +45,8 @@ class ContextInputs(Struct, frozen=True):
     """Context policy."""
     budget: int = 0
     """Maximum estimate of a request in tokens; 0 = unlimited."""
-    trim: Trim = Trim()
-    """Messages that are left out or truncated already."""
-    changed_after: Set[str] = frozenset()
-    """Ids of messages after which the context was changed: what replies up to there reported does not apply."""
+    overlay: ContextOverlay = ContextOverlay()
+    """Changes of the conversation: what is left out or truncated already, and which reports do not apply any more."""
     factor: float = 1.0
     """Calibration of estimates that no report covers."""
 
@@ -109,8 +109,7 @@ def context_inputs(state: ContextSettings, policy: ContextPolicy, instructions: 
         size=limits.window,
         reserve=limits.reserve,
         policy=policy,
-        trim=context.overlay.trim or Trim(),
-        changed_after=context.overlay.changed_after,
+        overlay=context.overlay,
         factor=context.calibration.factor(state.model.spec.name),
         budget=context.calibration.estimate_for(limits.usable, state.model.spec.name, context.report),
     )
@@ -118,11 +117,12 @@ def context_inputs(state: ContextSettings, policy: ContextPolicy, instructions: 
 
 def breakdown(messages: Sequence[Message], inputs: ContextInputs) -> Breakdown:
     """Break down the context window. Pure, in time proportional to the conversation."""
-    sent = [inputs.trim.truncated(message) for message in messages if not isinstance(message, CustomMessage)]
-    before, trim = _before(inputs), _next_trim(inputs, sent)
-    sent, gone = [trim.truncated(message) for message in sent], inputs.trim.dropped | trim.dropped
+    earlier = inputs.overlay.trim or Trim()
+    sent = [earlier.truncated(message) for message in messages if not isinstance(message, CustomMessage)]
+    before, trim = _before(inputs), _next_trim(inputs, [each for each in sent if each.id not in earlier.dropped])
+    sent, gone = [trim.truncated(message) for message in sent], earlier.dropped | trim.dropped
     weights = _Weights([each.tokens for each in before], [False] * len(before))
-    weights.add(sent, inputs.changed_after)
+    weights.add(sent, inputs.overlay.changed_after)
     if not (gone or trim):
         weights.stretch(inputs.factor)
     sections: list[Section] = [each.section for each in before]
@@ -184,20 +184,20 @@ def _tool_segments(tools: Sequence[ToolSpec]) -> Iterator[ContextSegment]:
 
 
 def _sections(messages: Sequence[Message], policy: ContextPolicy, gone: Set[str]) -> Iterator[Section]:
-    recent = max(policy.keep_first, len(messages) - policy.keep_recent)
+    recent = len(messages) - policy.keep_recent
+    newest = next((at for at in range(len(messages) - 1, -1, -1) if is_prompt(messages[at])), -1)
     for at, message in enumerate(messages):
         if message.id in gone:
             yield "left out"
         else:
-            yield "start" if at < policy.keep_first else "recent" if at >= recent else "middle"
+            yield "kept" if at < policy.keep_first or at >= recent or at == newest else "older"
 
 
 def _next_trim(inputs: ContextInputs, messages: Sequence[Message]) -> Trim:
     """Return what the next request leaves out and truncates because it would not fit."""
     if not inputs.budget:
         return Trim()
-    shown = [message for message in messages if message.id not in inputs.trim.dropped]
-    return fit(shown, inputs.budget - estimate_overhead(inputs.system, inputs.tools), inputs.policy).trim
+    return fit(messages, inputs.budget - estimate_overhead(inputs.system, inputs.tools), inputs.policy).trim
 
 
 class _Weights(Struct):

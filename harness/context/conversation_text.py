@@ -33,7 +33,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 _CLOSING = re.compile(r"</(?=conversation|result|user|note|earlier_summary|instructions)")
 
 
-class _Piece(Struct, frozen=True):
+class _TextSegment(Struct, frozen=True):
     """One block of a message as text. Arguments and results (`is_tool`) can be truncated to a smaller share."""
 
     opening: str
@@ -45,7 +45,7 @@ class _Piece(Struct, frozen=True):
     def rendered(self, share: int) -> str:
         limit = min(self.limit, share) if self.is_tool else self.limit
         # A marker that text contains must not end its quotation.
-        text = _CLOSING.sub(r"<\\/", _cut(self.text, limit))
+        text = _CLOSING.sub(r"<\\/", _shorter(self.text, limit))
         return f"{self.opening}{text}{self.closing}"
 
 
@@ -55,20 +55,20 @@ def conversation_parts(messages: Sequence[Message], tokens: int) -> list[str]:
     Results and arguments are truncated, the longest most, before the text is split. A turn is split only if it is
     longer than a part.
     """
-    groups = [[each for each in _pieces(group) if each.text or each.is_tool] for group in message_groups(messages)]
+    groups = [[each for each in _segments(group) if each.text or each.is_tool] for group in message_groups(messages)]
     groups = [group for group in groups if group]
     room = int(tokens * CHARS_PER_TOKEN)
     share = _share(groups, room) if tokens else RESULT_CHARS
-    texts = ["\n".join(piece.rendered(share) for piece in group) for group in groups]
+    texts = ["\n".join(segment.rendered(share) for segment in group) for group in groups]
     return _packed(texts, room) if tokens else [_BREAK.join(texts)] if texts else []
 
 
-def _share(groups: Sequence[Sequence[_Piece]], room: int) -> int:
+def _share(groups: Sequence[Sequence[_TextSegment]], room: int) -> int:
     """Return the length to which results and arguments are truncated so that all fit, but at least `MIN_SHARE`."""
-    pieces = [piece for group in groups for piece in group]
-    frame = sum(len(piece.opening) + len(piece.closing) + 2 for piece in pieces)
-    fixed = sum(min(len(piece.text), piece.limit) for piece in pieces if not piece.is_tool)
-    lengths = [min(len(piece.text), piece.limit) for piece in pieces if piece.is_tool]
+    segments = [segment for group in groups for segment in group]
+    frame = sum(len(segment.opening) + len(segment.closing) + 2 for segment in segments)
+    fixed = sum(min(len(segment.text), segment.limit) for segment in segments if not segment.is_tool)
+    lengths = [min(len(segment.text), segment.limit) for segment in segments if segment.is_tool]
     return max(MIN_SHARE, fair_share(lengths, room - frame - fixed))
 
 
@@ -76,44 +76,44 @@ def _packed(texts: Sequence[str], room: int) -> list[str]:
     parts: list[list[str]] = []
     left = 0
     for text in texts:
-        piece = _cut(text, room)
-        if not parts or len(piece) + len(_BREAK) > left:
+        shorter = _shorter(text, room)
+        if not parts or len(shorter) + len(_BREAK) > left:
             parts.append([])
             left = room + len(_BREAK)
-        parts[-1].append(piece)
-        left -= len(piece) + len(_BREAK)
+        parts[-1].append(shorter)
+        left -= len(shorter) + len(_BREAK)
     return [_BREAK.join(part) for part in parts]
 
 
-def _cut(text: str, limit: int) -> str:
+def _shorter(text: str, limit: int) -> str:
     return cut_middle(text, limit, lambda gone: f"\n[… {gone:,} characters …]\n") if len(text) > limit else text
 
 
-def _pieces(messages: Sequence[Message]) -> Iterator[_Piece]:
+def _segments(messages: Sequence[Message]) -> Iterator[_TextSegment]:
     for message in messages:
         match message:
             case CustomMessage():
                 continue
             case AssistantMessage():
-                yield from map(_reply_piece, message.content)
+                yield from map(_reply_segment, message.content)
             case UserMessage():
                 tag = "note" if message.synthetic else "user"
-                yield _Piece(f"<{tag}>\n", _text(message.content), f"\n</{tag}>", TEXT_CHARS)
+                yield _TextSegment(f"<{tag}>\n", _text(message.content), f"\n</{tag}>", TEXT_CHARS)
             case result:
                 error = ' error="true"' if result.is_error else ""
                 opening = f'<result of="{result.tool_name}"{error}>\n'
-                yield _Piece(opening, _text(result.content), "\n</result>", RESULT_CHARS, is_tool=True)
+                yield _TextSegment(opening, _text(result.content), "\n</result>", RESULT_CHARS, is_tool=True)
 
 
-def _reply_piece(block: Text | Thinking | ToolCall) -> _Piece:
+def _reply_segment(block: Text | Thinking | ToolCall) -> _TextSegment:
     match block:
         case Text(text):
-            return _Piece("Agent: ", text.strip(), "", TEXT_CHARS)
+            return _TextSegment("Agent: ", text.strip(), "", TEXT_CHARS)
         case Thinking(text):
-            return _Piece("Thinking: ", text.strip(), "", THINKING_CHARS)
+            return _TextSegment("Thinking: ", text.strip(), "", THINKING_CHARS)
         case ToolCall(_, name, arguments, partial_json):
             text = partial_json or _ENCODER.encode(arguments)
-            return _Piece(f"Call: {name} ", text, "", ARGUMENT_CHARS, is_tool=True)
+            return _TextSegment(f"Call: {name} ", text, "", ARGUMENT_CHARS, is_tool=True)
 
 
 def _text(content: Sequence[Text | Image]) -> str:

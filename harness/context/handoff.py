@@ -15,6 +15,7 @@ MAX_TITLE = 50
 FALLBACK_TITLE = "Continue the work of an earlier session"
 
 _DECORATION = " \t#*_\"'`“”:."
+_LABEL = re.compile(r"\A[\s#*_]*title(?:[\s*_]*:|\s+[-–—]\s)", re.IGNORECASE)
 _HEADINGS = re.compile(r"goal|state|decisions|files|next steps", re.IGNORECASE)
 
 
@@ -47,14 +48,14 @@ async def write_brief(plan: CompactionPlan, facts: SummaryFacts, ask: AskModel, 
 def _split(prose: str, facts: SummaryFacts) -> tuple[str, str]:
     """Return the title and the rest; a reply without a title gets the user's latest request as one."""
     first, _, rest = prose.partition("\n")
-    title = " ".join(first.strip(_DECORATION).removeprefix("Title:").strip(_DECORATION).split())
+    title = " ".join(_LABEL.sub("", first).strip(_DECORATION).split())
     if _HEADINGS.fullmatch(title) or len(title) > 3 * MAX_TITLE or not rest.strip():
         latest = next((each.text for each in reversed(facts.prompts)), "")
-        return _shortened(" ".join(latest.split()) or FALLBACK_TITLE), prose.strip()
-    return _shortened(title or FALLBACK_TITLE), rest.strip()
+        return _short_title(" ".join(latest.split()) or FALLBACK_TITLE), prose.strip()
+    return _short_title(title or FALLBACK_TITLE), rest.strip()
 
 
-def _shortened(title: str) -> str:
+def _short_title(title: str) -> str:
     """Return a title of at most `MAX_TITLE` characters, cut between words if possible."""
     if len(title) <= MAX_TITLE:
         return title

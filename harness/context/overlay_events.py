@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.context.overlay import Compaction, ContextOverlay, replaced_span
 from harness.context.trimming import Trim
-from harness.events import CompactionEnd, ContextEdited, ContextTrimmed, Event, Evicted
+from harness.events import CompactionEnd, CompactionTrigger, ContextEdited, ContextTrimmed, Event, Evicted
 from harness.messages import Message
 
 
@@ -16,33 +16,43 @@ def trim_event(trim: Trim) -> ContextTrimmed:
         reason="window",
         dropped=len(trim.dropped),
         ids=tuple(sorted(trim.dropped)),
-        shortened=tuple(sorted(trim.shortened)),
+        shortened=tuple(sorted(trim.line_limited)),
         lines=trim.lines,
-        truncated=tuple(trim.shares),
-        shares=tuple(trim.shares.values()),
+        truncated=tuple(trim.token_limits),
+        shares=tuple(trim.token_limits.values()),
         limit=trim.limit,
         tokens_before=0,
         tokens=0,
     )
 
 
-def compaction_end(compaction: Compaction, earlier: Sequence[Compaction], history: Sequence[Message]) -> CompactionEnd:
+def compaction_end(
+    compaction: Compaction,
+    earlier: Sequence[Compaction],
+    history: Sequence[Message],
+    reason: CompactionTrigger = "auto",
+    tokens: tuple[int, int] = (0, 0),
+) -> CompactionEnd:
     """Return the event of a summary.
 
     Args:
         compaction: The summary.
         earlier: The summaries before it.
         history: The messages.
+        reason: Cause.
+        tokens: Length of the context before and after it, in tokens; 0 = unknown.
     """
     span = replaced_span(compaction, earlier, history)
     return CompactionEnd(
-        reason="auto",
+        reason=reason,
         summary_id=compaction.summary.id,
         summary=compaction.summary.text,
         first=span.first,
         last=span.last,
         kept=span.kept,
         replaced=len(compaction.replaced),
+        tokens_before=tokens[0],
+        tokens=tokens[1],
     )
 
 

@@ -124,7 +124,7 @@ async def build_context(run: ContextSource, model: Model, compact: Compact) -> B
         await pipeline.transform(overflow=False)
     if pipeline.exceeds(policy.compact_at) and not run.state.context.cooldown and await compact("auto"):
         await pipeline.transform(overflow=False)
-    await pipeline.trim(usable, "window")
+    await pipeline.trim_to(usable, "window")
     return pipeline.result()
 
 
@@ -132,7 +132,7 @@ async def shrink_after_overflow(run: ContextSource, model: Model, compact: Compa
     """Return a smaller context after an overflow, and limit the requests of later turns; the history is unchanged."""
     pipeline = _Pipeline(run, model)
     state, policy = run.state.context, pipeline.policy
-    refused = pipeline.seen_tokens
+    refused = pipeline.overlaid_tokens
     await pipeline.transform(overflow=True)
     wanted = policy.overflow_tokens or min(refused, pipeline.limits.window) // 2
     if pipeline.tokens > wanted:
@@ -141,7 +141,7 @@ async def shrink_after_overflow(run: ContextSource, model: Model, compact: Compa
             await pipeline.transform(overflow=True)
         if policy.compact_at and pipeline.tokens > wanted and await compact("overflow"):
             await pipeline.transform(overflow=True)
-    await pipeline.trim(wanted, "overflow")
+    await pipeline.trim_to(wanted, "overflow")
     return pipeline.result()
 
 
@@ -183,7 +183,8 @@ class _Pipeline:
         self._update()
         if self._state.report is None:
             self._state.report = earlier_report(self._state, self._overhead)
-        self._shown: Sequence[Message] = ()
+        self._staged: Sequence[Message] = ()
+        """Messages after the stages so far."""
         self._estimate = 0
         self._is_too_long = False
 
@@ -196,7 +197,7 @@ class _Pipeline:
         return 0 < share * self.limits.usable < self.tokens
 
     @property
-    def seen_tokens(self) -> int:
+    def overlaid_tokens(self) -> int:
         """Size of a request with all that the overlay shows."""
         return self._state.count(self._overhead + self._state.view.tokens, self._model)
 
@@ -208,10 +209,10 @@ class _Pipeline:
         self._update()
         view, change = self._state.view, self._run.options.transform_context
         if change is None:
-            self._shown, self._estimate = view.messages, self._overhead + view.tokens
+            self._staged, self._estimate = view.messages, self._overhead + view.tokens
         else:
-            self._shown = await change(tuple(view.messages), overflow)
-            self._estimate = self._overhead + estimate_messages(self._shown)
+            self._staged = await change(tuple(view.messages), overflow)
+            self._estimate = self._overhead + estimate_messages(self._staged)
 
     def evict(self, target: int) -> bool:
         """Evict old tool output down to `target` tokens if possible. Return False if too little can be evicted."""
@@ -226,10 +227,10 @@ class _Pipeline:
             return False
         can_recall = any(tool.name == RECALL for tool in self._tools)
         eviction = Eviction(frozenset(ids), last_id(self._run.history), can_recall)
-        seen = state.view.tokens
+        tokens = state.view.tokens
         state.add_eviction(eviction)
         self._update()
-        after = state.count(self._estimate + state.view.tokens - seen, self._model)
+        after = state.count(self._estimate + state.view.tokens - tokens, self._model)
         self._run.bus.publish(Evicted(ids=tuple(ids), can_recall=can_recall, tokens_before=before, tokens=after))
         return True
 
@@ -237,11 +238,11 @@ class _Pipeline:
         """Show trimmed messages again if a request may be longer than when they were trimmed."""
         trim = self._state.overlay.trim
         if trim and trim.limit < self.limits.usable:
-            before = self.seen_tokens
+            before = self.overlaid_tokens
             self._set_trim(None)
-            self._publish_trim("window", Trim(limit=self.limits.usable), before, self.seen_tokens)
+            self._publish_trim("window", Trim(limit=self.limits.usable), before, self.overlaid_tokens)
 
-    async def trim(self, target: int, reason: TrimReason) -> None:
+    async def trim_to(self, target: int, reason: TrimReason) -> None:
         """Leave messages out, and truncate others, if the request has more than `target` tokens."""
         before = self.tokens
         if before <= target:
@@ -252,12 +253,12 @@ class _Pipeline:
         if is_new:
             self._set_trim(trim)
             await self.transform(overflow=reason == "overflow")
-        shares = trim.shares
+        shares = trim.token_limits
         if self.tokens > target and self._run.options.transform_context is not None:
             # The function of the program adds messages.
             fitted = self._fitted(target)
-            self._shown, self._estimate = fitted.messages, fitted.tokens + self._overhead
-            shares = {**shares, **fitted.trim.shares}
+            self._staged, self._estimate = fitted.messages, fitted.tokens + self._overhead
+            shares = {**shares, **fitted.trim.token_limits}
         # After an overflow, the service decides, because its limit is not known.
         exceeds = self._estimate > self._overhead + self._budget(target)
         self._is_too_long = reason == "window" and exceeds and bool(shares)
@@ -273,13 +274,13 @@ class _Pipeline:
         return roomy if self._is_harmful(full) else full
 
     def _is_harmful(self, fitted: FittedContext) -> bool:
-        shares = fitted.trim.shares
-        cuts_prompts = any(each.id in shares and (is_prompt(each) or is_summary(each)) for each in self._shown)
+        shares = fitted.trim.token_limits
+        cuts_prompts = any(each.id in shares and (is_prompt(each) or is_summary(each)) for each in self._staged)
         return cuts_prompts or MIN_SHARE in shares.values()
 
     def _fitted(self, target: int) -> FittedContext:
         keep = {self._state.reminder_id} | self._state.overlay.pinned
-        return fit([each for each in self._shown if not is_marker(each)], self._budget(target), self.policy, keep)
+        return fit([each for each in self._staged if not is_marker(each)], self._budget(target), self.policy, keep)
 
     def _budget(self, target: int) -> int:
         """Return the estimate that the messages of a request with `target` tokens have."""
@@ -296,11 +297,11 @@ class _Pipeline:
         return BuiltContext(self._converted(), self._estimate, self.tokens, self._is_too_long)
 
     def _converted(self) -> tuple[ModelMessage, ...]:
-        shown = self._shown
-        if last_reply_failed(shown):
+        messages = self._staged
+        if last_reply_failed(messages):
             # The model must not take its failed reply for the beginning of its answer.
-            shown = shown[:-1]
-        return converted(shown, self._run.options.convert_to_llm, self._state.normalizer)
+            messages = messages[:-1]
+        return converted(messages, self._run.options.convert_to_llm, self._state.normalizer)
 
 
 def converted(

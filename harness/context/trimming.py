@@ -40,11 +40,11 @@ class Trim(Struct, frozen=True):
 
     dropped: Set[str] = frozenset()
     """Ids of the messages that are left out; a marker takes their place."""
-    shortened: Set[str] = frozenset()
+    line_limited: Set[str] = frozenset()
     """Ids of the tool results that are truncated to `lines` lines."""
     lines: int = 0
     """Maximum number of lines of these results."""
-    shares: Mapping[str, int] = {}
+    token_limits: Mapping[str, int] = {}
     """Maximum length of each text in other truncated messages, in tokens, by message id."""
     limit: int = 0
     """Maximum length of a request when it was made, in tokens; 0 = unknown."""
@@ -52,7 +52,7 @@ class Trim(Struct, frozen=True):
     """Id of the last message when it was made; empty if unknown."""
 
     def __bool__(self) -> bool:
-        return bool(self.dropped or self.shortened or self.shares)
+        return bool(self.dropped or self.line_limited or self.token_limits)
 
     def apply(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return the messages that stay, truncated, with a marker in place of the others. Pure."""
@@ -68,37 +68,37 @@ class Trim(Struct, frozen=True):
 
     def truncated(self, message: Message) -> Message:
         """Return a message as it is shown if it stays."""
-        if message.id in self.shortened:
-            message = _shortened(message, self.lines)
-        share = self.shares.get(message.id)
-        return message if share is None else _truncated(message, share)
+        if message.id in self.line_limited:
+            message = _line_limited(message, self.lines)
+        share = self.token_limits.get(message.id)
+        return message if share is None else _token_limited(message, share)
 
     def extended(self, later: Trim) -> Trim:
         """Return a trim for the same messages that includes one of its result."""
         shares = {
-            **self.shares,
-            **{each: min(share, self.shares.get(each, share)) for each, share in later.shares.items()},
+            **self.token_limits,
+            **{each: min(share, self.token_limits.get(each, share)) for each, share in later.token_limits.items()},
         }
         return replace(
             later,
             dropped=self.dropped | later.dropped,
-            shortened=self.shortened | later.shortened,
+            line_limited=self.line_limited | later.line_limited,
             lines=later.lines or self.lines,
-            shares=shares,
+            token_limits=shares,
         )
 
     def within(self, ids: Set[str]) -> Trim:
         """Return the trim for a conversation with these messages; an empty one if it was made later."""
         if self.after and self.after not in ids:
             return Trim()
-        return self.without({*self.dropped, *self.shortened, *self.shares} - ids)
+        return self.without({*self.dropped, *self.line_limited, *self.token_limits} - ids)
 
     def without(self, ids: Set[str]) -> Trim:
         """Return the trim without these messages, which stay unchanged."""
         if not ids:
             return self
-        shares = {each: share for each, share in self.shares.items() if each not in ids}
-        return replace(self, dropped=self.dropped - ids, shortened=self.shortened - ids, shares=shares)
+        shares = {each: share for each, share in self.token_limits.items() if each not in ids}
+        return replace(self, dropped=self.dropped - ids, line_limited=self.line_limited - ids, token_limits=shares)
 
 
 class FittedContext(Struct, frozen=True):
@@ -138,7 +138,7 @@ def fit(
     budget = max(budget, 0)
     if tokens <= budget:
         return FittedContext(tuple(messages), tokens)
-    trim = _Trimmer(messages, policy, keep).trim(budget)
+    trim = _Trimmer(messages, policy, keep).plan(budget)
     shown = tuple(trim.apply(messages))
     tokens = estimate_messages(shown)
     return FittedContext(shown, tokens, trim, fits=tokens <= budget)
@@ -159,17 +159,17 @@ class _Trimmer:
         self._lines = policy.tool_output_lines
         self._first = count_groups(self._groups, policy.keep_first)
         self._recent = max(self._first, len(self._groups) - count_groups(self._groups[::-1], policy.keep_recent))
-        self._shortened: set[str] = set()
-        self._shares: dict[str, int] = {}
+        self._line_limited: set[str] = set()
+        self._token_limits: dict[str, int] = {}
 
-    def trim(self, budget: int) -> Trim:
+    def plan(self, budget: int) -> Trim:
         # Older groups are left out with the middle, so there is no need to truncate them.
-        oldest = self._shorten(budget)
+        oldest = self._limit_lines(budget)
         if oldest == 0 and sum(map(estimate_messages, self._groups)) <= budget:
             return self._result(())
         aim = max(budget, MIN_BUDGET)
         # A single huge output must not displace everything else.
-        self._truncate(range(oldest, len(self._groups)), aim // 2)
+        self._limit_tokens(range(oldest, len(self._groups)), aim // 2)
         aim -= estimate_text(MARKER.format(sum(map(len, self._groups))))
         kept = self._kept(aim)
         # The longest texts are truncated most, and tool output before user messages.
@@ -181,16 +181,16 @@ class _Trimmer:
     def _result(self, gone: Collection[int]) -> Trim:
         messages = [each for at in gone for each in self._groups[at] if not isinstance(each, CustomMessage)]
         dropped = frozenset(each.id for each in messages) if any(map(has_content, messages)) else frozenset[str]()
-        shares = {each: share for each, share in self._shares.items() if each not in dropped}
-        return Trim(dropped, frozenset(self._shortened - dropped), self._lines, shares)
+        shares = {each: share for each, share in self._token_limits.items() if each not in dropped}
+        return Trim(dropped, frozenset(self._line_limited - dropped), self._lines, shares)
 
-    def _shorten(self, budget: int) -> int:
+    def _limit_lines(self, budget: int) -> int:
         """Truncate old tool output, newest first, until the budget is exceeded; return the index that was reached."""
         for at in range(len(self._groups) - 1, -1, -1):
             if self._lines and self._first <= at < self._recent:
-                shorter = [_shortened(each, self._lines) for each in self._groups[at]]
+                shorter = [_line_limited(each, self._lines) for each in self._groups[at]]
                 pairs = zip(shorter, self._groups[at], strict=True)
-                self._shortened |= {each.id for each, before in pairs if each is not before}
+                self._line_limited |= {each.id for each, before in pairs if each is not before}
                 self._groups[at] = shorter
             budget -= estimate_messages(self._groups[at])
             if budget < 0:
@@ -230,10 +230,10 @@ class _Trimmer:
     def _share_budget(self, kept: Set[int], budget: int, kinds: Truncated) -> int:
         """Truncate messages of these kinds to a fair share of the budget; return the tokens of the kept groups."""
         messages = [each for at in kept for each in self._groups[at]]
-        cut = [each for each in messages if self._can_truncate(each, kinds)]
+        cut = [each for each in messages if self._can_limit(each, kinds)]
         fixed = estimate_messages(messages) - estimate_messages(cut)
         weights = [_weigh_block(block) for each in cut for block in each.content]
-        self._truncate(sorted(kept), max(MIN_SHARE, fair_share(weights, budget - fixed)), kinds)
+        self._limit_tokens(sorted(kept), max(MIN_SHARE, fair_share(weights, budget - fixed)), kinds)
         return self._tokens(kept)
 
     def _shorten_summaries(self, kept: Set[int], too_long: int) -> int:
@@ -244,23 +244,23 @@ class _Trimmer:
                     share = max(0, estimate_message(message) - too_long)
                     self._groups[at][place] = shorter = with_fewer_prompts(message, share)
                     if shorter is not message:
-                        self._shares[message.id] = share
+                        self._token_limits[message.id] = share
         return self._tokens(kept)
 
     def _tokens(self, places: Collection[int]) -> int:
         return sum(estimate_messages(self._groups[at]) for at in places)
 
-    def _truncate(self, places: Collection[int], share: int, kinds: Truncated = (ToolResult,)) -> None:
+    def _limit_tokens(self, places: Collection[int], share: int, kinds: Truncated = (ToolResult,)) -> None:
         for at in places:
-            self._groups[at] = [self._cut(each, share, kinds) for each in self._groups[at]]
+            self._groups[at] = [self._limited(each, share, kinds) for each in self._groups[at]]
 
-    def _cut(self, message: Message, share: int, kinds: Truncated) -> Message:
-        shorter = _truncated(message, share) if self._can_truncate(message, kinds) else message
+    def _limited(self, message: Message, share: int, kinds: Truncated) -> Message:
+        shorter = _token_limited(message, share) if self._can_limit(message, kinds) else message
         if shorter is not message:
-            self._shares[message.id] = min(share, self._shares.get(message.id, share))
+            self._token_limits[message.id] = min(share, self._token_limits.get(message.id, share))
         return shorter
 
-    def _can_truncate(self, message: Message, kinds: Truncated) -> TypeGuard[ToolResult | UserMessage]:
+    def _can_limit(self, message: Message, kinds: Truncated) -> TypeGuard[ToolResult | UserMessage]:
         is_reminder = isinstance(message, UserMessage) and message.synthetic and message.id in self._keep
         return isinstance(message, kinds) and not is_reminder and not is_summary(message)
 
@@ -277,7 +277,7 @@ def _marker(gone: Sequence[Message]) -> UserMessage:
     return UserMessage((Text(MARKER.format(len(gone))),), synthetic=True, id=str(marker_id), time=gone[-1].time)
 
 
-def _shortened(message: Message, lines: int) -> Message:
+def _line_limited(message: Message, lines: int) -> Message:
     if not isinstance(message, ToolResult):
         return message
     content = tuple(_fewer_lines(block, lines) for block in message.content)
@@ -289,7 +289,7 @@ def _fewer_lines(block: UserContent, lines: int) -> UserContent:
     return block if isinstance(block, Image) or text == block.text else Text(text)
 
 
-def _truncated(message: Message, share: int) -> Message:
+def _token_limited(message: Message, share: int) -> Message:
     """Return the message with each block truncated to `share` tokens; a summary loses prompts only."""
     if is_summary(message):
         return with_fewer_prompts(message, share)
@@ -297,14 +297,14 @@ def _truncated(message: Message, share: int) -> Message:
         _weigh_block(each) <= share for each in message.content
     ):
         return message
-    return replace(message, content=tuple(_cut(block, share) for block in message.content))
+    return replace(message, content=tuple(_limited_block(block, share) for block in message.content))
 
 
-def _cut(block: UserContent, tokens: int) -> UserContent:
+def _limited_block(block: UserContent, tokens: int) -> UserContent:
     if _weigh_block(block) <= tokens:
         return block
     if isinstance(block, Image):
-        return _cut(NO_IMAGE, tokens)
+        return _limited_block(NO_IMAGE, tokens)
     room = int(tokens * CHARS_PER_TOKEN) - 1
     return Text(cut_middle(block.text, room, lambda gone: f"\n[... {gone} characters truncated ...]\n"))
 

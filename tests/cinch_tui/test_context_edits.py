@@ -49,9 +49,9 @@ async def test_pinned_message_is_marked_and_the_pin_ends_with_the_same_key():
         await pilot.press("p")
 
         assert pinned == {CONVERSATION[0].id}
-        assert marked[0] == "you Fix the parser. pinned · start"
+        assert marked[0] == "you Fix the parser. pinned · kept"
         assert agent.state.context.overlay.pinned == frozenset()
-        assert rows(app)[0] == "you Fix the parser. start"
+        assert rows(app)[0] == "you Fix the parser. kept"
 
 
 async def test_removed_reply_leaves_with_its_result_and_can_be_restored():

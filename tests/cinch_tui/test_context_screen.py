@@ -71,9 +71,9 @@ async def test_each_message_shows_its_mark_its_tokens_and_what_it_is():
 
     assert [line.split("~")[0].split()[:2] for line in shown[:3]] == [["●"]] * 3
     assert [line.split()[:2] for line in shown[3:]] == [["1", "●"], ["2", "◑"], ["3", "⌇"], ["4", "⌇"]]
-    assert shown[3].split(maxsplit=3)[3] == "you fix the [red]failing[/] test start"
-    assert shown[4].split()[3:] == ["reminder", "hurry", "recent"]
-    assert shown[5].split()[2:] == ["60", "reply", "Looking", "at", "0.", "→", "read_file", "recent"]
+    assert shown[3].split(maxsplit=3)[3] == "you fix the [red]failing[/] test kept"
+    assert shown[4].split()[3:] == ["reminder", "hurry", "kept"]
+    assert shown[5].split()[2:] == ["60", "reply", "Looking", "at", "0.", "→", "read_file", "kept"]
     assert shown[6].split()[2].startswith("~")
     assert shown[6].split()[3:5] == ["result", "read_file(shop/0.py):"]
 

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.context.breakdown import Breakdown, ContextInputs, breakdown
+from harness.context.overlay import ContextOverlay, Eviction
 from harness.context.policy import ContextPolicy
 from harness.context.tokens import estimate_message, estimate_overhead, estimate_text
 from harness.context.trimming import Trim
@@ -46,7 +47,7 @@ def test_everything_is_estimated_before_the_first_reply():
         ("tools", False),
         ("system", False),
         ("instructions", False),
-        ("start", False),
+        ("kept", False),
     ]
     assert whole.tokens_in("instructions") == estimate_text(RULES)
     assert whole.used + whole.free + whole.reserve == whole.size == 10_000
@@ -74,7 +75,7 @@ def test_difference_between_two_requests_is_counted():
 
 
 def test_reports_from_before_a_change_of_the_context_do_not_scale_it():
-    changed = replace(FRAME, changed_after=frozenset({CONVERSATION[3].id}), factor=2.0)
+    changed = replace(FRAME, overlay=ContextOverlay((), (Eviction(frozenset(), CONVERSATION[3].id),)), factor=2.0)
 
     whole = breakdown(CONVERSATION, changed)
 
@@ -108,13 +109,13 @@ def test_without_a_cache_nothing_is_cached():
     assert {piece.cached for piece in whole.segments} == {"not"}
 
 
-def test_first_and_newest_messages_are_distinguished_from_the_middle():
-    messages = [user(f"{number}") for number in range(6)]
+def test_first_and_latest_messages_and_the_newest_prompt_are_kept():
+    messages = [*(user(f"{number}") for number in range(3)), *(reply(Usage()) for _ in range(3))]
 
     whole = breakdown(messages, ContextInputs(policy=ContextPolicy(keep_first=1, keep_recent=2)))
 
     zones = [piece.section for piece in whole.segments if piece.message is not None]
-    assert zones == ["start", "middle", "middle", "middle", "recent", "recent"]
+    assert zones == ["kept", "older", "kept", "older", "kept", "kept"]
 
 
 def test_parts_not_in_any_request_are_excluded_from_the_total():
@@ -138,11 +139,11 @@ def test_unknown_context_window_has_no_free_space():
 
 def test_trimmed_messages_are_listed_as_left_out():
     messages = [user("one " * 100), user("two " * 100), user("three " * 100), user("four")]
-    trim = Trim(dropped=frozenset({messages[1].id}), shares={messages[2].id: 20})
+    trim = Trim(dropped=frozenset({messages[1].id}), token_limits={messages[2].id: 20})
 
-    found = breakdown(messages, ContextInputs(trim=trim))
+    found = breakdown(messages, ContextInputs(overlay=ContextOverlay(trim=trim)))
 
-    assert [segment.section for segment in found.segments] == ["start", "left out", "recent", "recent"]
+    assert [segment.section for segment in found.segments] == ["kept", "left out", "kept", "kept"]
     assert found.segments[2].tokens <= 20
 
 

@@ -51,6 +51,9 @@ async def test_brief_has_a_title_prose_and_facts():
         (BODY, "Build a parser. Never use eval."),
         (f"Goal\n{BODY}", "Build a parser. Never use eval."),
         (f'Title: "Fix it"\n\n{BODY}', "Fix it"),
+        (f"**Title:** Fix it\n\n{BODY}", "Fix it"),
+        (f"title - Fix it\n\n{BODY}", "Fix it"),
+        (f"# Title-case all headings.\n\n{BODY}", "Title-case all headings"),
         (
             f"Finish the parser of the configuration files and their tests\n{BODY}",
             "Finish the parser of the configuration files and…",

@@ -68,6 +68,8 @@ def address(state: ServerState) -> str:
 
 def contents_text(state: ServerState, tools: Sequence[McpTool]) -> str:
     """Return the number of tools with their tokens, of resources and of prompts; empty for none."""
+    if state.phase not in ("connected", "reconnecting"):
+        return ""
     price = estimate_overhead("", specs_of(tools)) if tools else 0
     counts = (
         f"{_count(len(tools), 'tool')} (~{price:,} tokens)" if tools else "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,12 +12,14 @@ from fakes.chat import chat, ready, until
 from fakes.given_mcp_servers import GivenServers
 from fakes.mcp_servers import reference_server
 from fakes.model_server import ModelServer, Reply
+from fakes.oauth_service import OAuthService
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from cinch_tui.app.app import CinchApp
 from cinch_tui.attached_files import attach_files
 from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.screens.mcp_login import McpLoginScreen
 from cinch_tui.screens.question import QuestionScreen
 from cinch_tui.user_input import UserInput
 from cinch_tui.widgets.prompt.path_completion import MentionCompletion
@@ -82,6 +85,38 @@ async def test_missing_arguments_of_a_prompt_are_asked_for_with_suggestions(app:
 
     assert offered == ["1  David", "2  Eve", "3  Frank", "o  Other…"]
     assert "Please promote David to the head of the Sales team." in sent(server)
+
+
+async def test_login_in_the_app_connects_the_server_and_logout_forgets_it(
+    server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = tmp_path / "browser.py"
+    browser.write_text(
+        "import sys, urllib.request\n"
+        "urllib.request.build_opener(urllib.request.ProxyHandler({})).open(sys.argv[1]).read()\n"
+    )
+    monkeypatch.setenv("BROWSER", f"{sys.executable} {browser}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
+    async with OAuthService().running() as service:
+        (tmp_path / "config.toml").write_text(f'[mcp.servers.guarded]\nurl = "{service.url}"\n', encoding="utf-8")
+        app = chat(tmp_path, "--config", str(tmp_path / "config.toml"))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await ready(pilot, app)
+            servers = app.controller.mcp
+            assert servers is not None
+            await until(pilot, lambda: servers.states()[0].phase == "needs_login")
+            attention = app.controller.view.widgets.status.status.servers
+            app.controller.view.process_input("/mcp login guarded")
+            await until(pilot, lambda: isinstance(app.screen, McpLoginScreen))
+            await pilot.press("enter")
+            await until(pilot, lambda: servers.states()[0].phase == "connected")
+            tools = servers.states()[0].tools
+            app.controller.view.process_input("/mcp logout guarded")
+            await until(pilot, lambda: servers.states()[0].phase == "needs_login")
+
+    assert attention == "MCP guarded needs login"
+    assert "mcp__guarded__greet" in tools
+    assert service.accounts.revoked
 
 
 class ReadableServers(GivenServers):

@@ -118,7 +118,7 @@ async def _prompt(job: PrintJob, assembly: Assembly) -> Outcome:
     for subscriber in (stats, job.reporter, printer.write_event):
         agent.subscribe(subscriber)
     printer.begin(agent, assembly.mcp.status_records())
-    result = await agent.prompt(await job.prompt.with_files(agent, job.reporter.write))
+    result = await agent.prompt(await job.prompt.with_files(agent, job.reporter.write, assembly.mcp.servers))
     if job.options.output_format in ("json", "stream-json"):
         # Only these formats need the prices, which are slow to load.
         info = await agent.state.model.info.load()

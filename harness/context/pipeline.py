@@ -260,8 +260,8 @@ class _Pipeline:
             self._staged, self._estimate = fitted.messages, fitted.tokens + self._overhead
             shares = {**shares, **fitted.trim.token_limits}
         # After an overflow, the service decides, because its limit is not known.
-        exceeds = self._estimate > self._overhead + self._budget(target)
-        self._is_too_long = reason == "window" and exceeds and bool(shares)
+        is_known = reason == "window" and not self._state.budget
+        self._is_too_long = is_known and bool(shares) and self._estimate > self._overhead + self._budget(target)
         if is_new or reason == "overflow":
             self._publish_trim(reason, trim, before, self.tokens)
 

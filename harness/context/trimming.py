@@ -2,8 +2,8 @@
 
 The history is unchanged. A call and its results stay together whatever the budget, because providers reject one without
 the other. First old tool output is truncated to some lines, then messages are left out; if the messages that must stay
-are still too long, the middle of tool output is cut, then prompts that a summary quotes are removed, then the middle of
-prompts is cut.
+are still too long, the middle of tool output is cut, a summary loses quoted prompts, and the middle of prompts is cut
+last.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ MIN_BUDGET = 200
 """Smallest budget in tokens; a shorter request would be meaningless."""
 MIN_SHARE = 50
 """Tokens below which no text is truncated: a model cannot work with less, and would repeat its calls."""
+RESULTS_SHARE = 0.25
+"""Share of the budget below which tool output is not truncated while a summary can lose quoted prompts."""
 MARKER = "[Context compacted: {} messages removed to fit context window]"
 NO_IMAGE = Text("[Image removed to fit context window]")
 
@@ -161,6 +163,8 @@ class _Trimmer:
         self._recent = max(self._first, len(self._groups) - count_groups(self._groups[::-1], policy.keep_recent))
         self._line_limited: set[str] = set()
         self._token_limits: dict[str, int] = {}
+        self._summaries: dict[str, UserMessage] = {}
+        """Summaries as they were before they lost prompts, by id."""
 
     def plan(self, budget: int) -> Trim:
         # Older groups are left out with the middle, so there is no need to truncate them.
@@ -172,6 +176,7 @@ class _Trimmer:
         self._limit_tokens(range(oldest, len(self._groups)), aim // 2)
         aim -= estimate_text(MARKER.format(sum(map(len, self._groups))))
         kept = self._kept(aim)
+        self._shorten_summaries(kept, min(self._tokens(kept) - aim, self._fixed(kept) - int((1 - RESULTS_SHARE) * aim)))
         # The longest texts are truncated most, and tool output before user messages.
         too_long = self._share_budget(kept, aim, (ToolResult,)) - aim
         if too_long > 0 and self._shorten_summaries(kept, too_long) > aim:
@@ -238,14 +243,19 @@ class _Trimmer:
 
     def _shorten_summaries(self, kept: Set[int], too_long: int) -> int:
         """Remove prompts from the summaries that stay, by this many tokens; return the tokens of the kept groups."""
-        for at in kept:
+        for at in kept if too_long > 0 else ():
             for place, message in enumerate(self._groups[at]):
                 if is_summary(message):
                     share = max(0, estimate_message(message) - too_long)
-                    self._groups[at][place] = shorter = with_fewer_prompts(message, share)
-                    if shorter is not message:
+                    original = self._summaries.setdefault(message.id, message)
+                    self._groups[at][place] = shorter = with_fewer_prompts(original, share)
+                    if shorter is not original:
                         self._token_limits[message.id] = share
         return self._tokens(kept)
+
+    def _fixed(self, places: Collection[int]) -> int:
+        """Return the tokens of groups without tool output."""
+        return sum(estimate_message(each) for at in places for each in self._groups[at] if type(each) is not ToolResult)
 
     def _tokens(self, places: Collection[int]) -> int:
         return sum(estimate_messages(self._groups[at]) for at in places)

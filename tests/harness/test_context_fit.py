@@ -252,6 +252,19 @@ def test_summary_loses_quoted_prompts_first_and_never_its_prose(budget: int):
     assert fitted.trim.apply([user("go"), summary, newest])[1] == fitted.messages[1]
 
 
+def test_summary_loses_quoted_prompts_before_tool_output_becomes_useless():
+    prompts = tuple(PromptFact(f"wish {number} " * 60) for number in range(8))
+    summary = synthetic(summary_text(Summary(SummaryFacts(prompts=prompts), "The parser is recursive.")))
+    messages = [user("go"), summary, user("read it"), reply(call("a")), result("a", "x" * 9_000)]
+
+    fitted = fit(messages, 1_200)
+
+    assert fitted.fits
+    assert fitted.tokens > 1_000
+    assert 1_000 < fitted.messages[-1].text.count("x") < 2_000
+    assert fitted.trim.apply(messages) == list(fitted.messages)
+
+
 def test_text_is_not_truncated_below_a_useful_length():
     messages = [
         user("go"),

@@ -188,6 +188,16 @@ async def test_later_turns_respect_the_limit_learned_from_an_overflow(make_agent
     assert [event.reason for event in seen.of(ContextTrimmed)] == ["overflow"]
 
 
+async def test_short_conversation_continues_after_an_overflow(make_agent):
+    agent = make_agent(calls("look"), TOO_LONG, TOO_LONG, "still here", tools=[SimpleTool("look")], window=NO_STAGES)
+    await agent.prompt("go")
+    assert agent.state.context.budget
+
+    result = await agent.prompt("word " * 200)
+
+    assert result.text == "still here"
+
+
 async def test_overflow_after_partial_text_discards_it(make_agent, record):
     broken = Reply((Say("half an answer"), Break(ContextWindowOverflow("too long"))))
     agent = make_agent(broken, "done", messages=[user("x" * 9000), user("y" * 9000)], window=NO_STAGES)

@@ -67,7 +67,7 @@ class ContextState(Struct):
     has_failed_handoff: bool = False
     """True if a handoff failed and the context has not shrunk below `handoff_at` since."""
     reminder_id: str = ""
-    """Id of the reminder of the current mode, which is never left out; empty if there is none."""
+    """Id of the reminder of the current mode, which is never left out; empty before the first one."""
     view: ContextView = field(default_factory=ContextView)
     """History as models see it."""
     normalizer: Normalizer = field(default_factory=Normalizer)

@@ -300,7 +300,7 @@ async def test_error_of_a_prompt_is_shown() -> None:
         await command.handler(host, "12")
     await command.handler(host, "")
 
-    # Nobody could be asked for the number.
+    # No user was available to enter the number.
     assert host.notices == [("info", "Not sent.")]
 
 

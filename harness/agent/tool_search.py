@@ -60,7 +60,7 @@ def search_tools_of(tools: Sequence[Tool], late: LateTools | None = None) -> tup
     deferred = deferred_tools(tools)
     if late is not None and late.is_searchable:
         found = (*deferred, *late.searched)
-        return FindTools(found, deferred, late.source_names), CallTool(found)
+        return FindTools(found, deferred, late), CallTool(found)
     return (FindTools(deferred, deferred), CallTool(deferred)) if deferred else ()
 
 
@@ -154,17 +154,18 @@ class FindTools(_SearchTool):
         query: JsonObject = {"type": "string", "description": "Names of tools, or words for what is needed."}
         return {"type": "object", "properties": {"query": query}, "required": ["query"]}
 
-    def __init__(self, found: Sequence[Tool], own: Sequence[Tool], sources: Sequence[str] = ()) -> None:
+    def __init__(self, found: Sequence[Tool], own: Sequence[Tool], late: LateTools | None = None) -> None:
         """Search in tools.
 
         Args:
             found: All tools that can be found.
             own: Those to name in the description, which stays the same for a session.
-            sources: Sources to name there in place of their tools, which may change.
+            late: Tools of sources; the description names the sources instead, because their tools may change.
         """
         super().__init__(found)
         self._own = own
-        self._sources = sources
+        self._sources = late.source_names if late else ()
+        self._declared = late.declared if late else ()
 
     @property
     def description(self) -> str:
@@ -187,6 +188,9 @@ class FindTools(_SearchTool):
         query = self.summary(arguments)
         found = search_tools(query, tuple(self._deferred.values()))
         view = ListingView(query, tuple(tool.name for tool in found), len(found))
+        if not found and (declared := search_tools(query, self._declared)):
+            names = ", ".join(tool.name for tool in declared)
+            return ToolOutput.text(f"Call it directly, without call_tool: {names}.", view=view)
         if not found:
             return ToolOutput.text(f"No tool fits {query!r}. {_named(list(self._deferred))}", view=view)
         shown = [f"{tool.name}: {tool.description}\nParameters: {json.dumps(tool.parameters)}" for tool in found]

@@ -49,6 +49,15 @@ async def test_small_source_that_is_known_at_the_first_request_is_declared(make_
     assert reminders(agent) == []
 
 
+async def test_search_for_a_declared_tool_says_to_call_it_directly(make_agent):
+    agent = make_agent(calls("find_tools", query="issue"), "done", tools=[SimpleTool("look")])
+    agent.set_source_tools(GITHUB, remote("github", "issue"))
+
+    await agent.prompt("go")
+
+    assert results_of(agent)[0].text == "Call it directly, without call_tool: mcp__github__issue."
+
+
 async def test_declared_tools_never_change_whatever_the_sources_do(make_agent, requests):
     issue, ticket = remote("github", "issue"), remote("jira", "ticket")
     script = (calls("mcp__github__issue"), "one", use("mcp__jira__ticket"), "two", calls("mcp__github__issue"), "three")

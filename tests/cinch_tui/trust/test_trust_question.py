@@ -18,6 +18,11 @@ from cinch_tui.screens.trust import TrustScreen
 from cinch_tui.trust.prompt import apply_answer, folder_state, question
 
 RHYMES = "Always answer in rhymes."
+# The server of the folder is a command that ends at once.
+STARTED = (
+    "cinch: MCP server helper failed: the server ended the connection before the handshake was complete: "
+    "exited with status 0"
+)
 
 
 @pytest.fixture
@@ -123,6 +128,7 @@ async def test_a_changed_file_is_shown_with_its_change(folder: Path):
 
 def test_print_mode_trusts_only_with_the_flag(folder: Path, server: ModelServer):
     without = ask(folder)
+    assert not (folder / "pwned").exists()
     with_flag = ask(folder, "--trust")
     afterwards = ask(folder)
 
@@ -131,7 +137,7 @@ def test_print_mode_trusts_only_with_the_flag(folder: Path, server: ModelServer)
     assert "Ignored: AGENTS.md, " in without.stderr
     assert "to use them, add --trust" in without.stderr
     assert "approval.mode, ui.status_command, permissions.allow" in without.stderr
-    assert with_flag.stderr == ""
+    assert with_flag.stderr.splitlines() == [STARTED]
 
 
 def test_print_mode_uses_a_folder_that_was_trusted_before(folder: Path, server: ModelServer):
@@ -140,7 +146,7 @@ def test_print_mode_uses_a_folder_that_was_trusted_before(folder: Path, server: 
     done = ask(folder)
 
     assert RHYMES in system_prompt(server)
-    assert done.stderr == ""
+    assert done.stderr.splitlines() == [STARTED]
 
 
 def test_a_session_that_began_before_trust_gets_the_instructions(folder: Path, server: ModelServer):

@@ -133,7 +133,9 @@ class Client:
             location = reply.headers.get("location", "")
             if reply.status not in (301, 302, 303, 307, 308) or not location:
                 return reply
-            target = urldefrag(urljoin(message.url, location)).url
+            target = _joined(message.url, location)
+            if target is None:
+                return reply
             if origin_of(target) != origin_of(message.url):
                 # Credentials must not reach another host, and neither must the data of the call.
                 return replace(reply, is_foreign=True)
@@ -154,6 +156,16 @@ class Client:
 
     def _pool(self, url: str) -> Pool:
         return self._pools.setdefault(origin_of(url), Pool(url))
+
+
+def _joined(url: str, location: str) -> str | None:
+    """Return the URL of a redirect without its fragment; None if it is not a URL."""
+    try:
+        target = urldefrag(urljoin(url, location)).url
+        origin_of(target)
+    except ValueError:
+        return None
+    return target
 
 
 def _redirected(message: Message, status: int, target: str) -> Message:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
@@ -112,7 +113,7 @@ class Documents:
         Raises:
             Unresolved: There is no such value.
         """
-        uri, pointer = urldefrag(urljoin(base, reference))
+        uri, pointer = _split_reference(base, reference)
         if uri not in self._values:
             raise Unresolved(f"{reference} {self.missing.get(uri, 'is not loaded')}")
         if pointer and not pointer.startswith("/"):
@@ -123,10 +124,24 @@ class Documents:
         return Node(value, uri, f"{uri}#{pointer}")
 
 
+def _split_reference(base: str, reference: str) -> tuple[str, str]:
+    """Return the URI of a document and the pointer into it.
+
+    Raises:
+        Unresolved: The reference is not a valid URI.
+    """
+    try:
+        uri, pointer = urldefrag(urljoin(base, reference))
+    except ValueError as error:
+        raise Unresolved(f"{reference} is not a valid reference: {error}") from error
+    return uri, pointer
+
+
 def _child(value: JsonValue, name: str, reference: str) -> JsonValue:
     if isinstance(value, dict) and name in value:
         return value[name]
-    if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+    # Python refuses to convert numbers of thousands of digits.
+    if isinstance(value, list) and name.isdecimal() and len(name) < 10 and int(name) < len(value):
         return value[int(name)]
     raise Unresolved(f"{reference} names something that does not exist")
 
@@ -206,7 +221,10 @@ def refusal(uri: str, root: str) -> str:
     """
     if uri.startswith("file:") and root.startswith("file:"):
         folder = path_of(root).resolve().parent
-        is_inside = path_of(uri).resolve().is_relative_to(folder)
+        try:
+            is_inside = path_of(uri).resolve().is_relative_to(folder)
+        except (ValueError, OSError, RuntimeError) as error:
+            return f"its path is not valid: {error}"
         return "" if is_inside else f"it is outside the folder of the document, {folder}"
     if uri.startswith(("http://", "https://")) and origin_of(uri) == origin_of(root):
         return ""
@@ -232,7 +250,10 @@ def path_of(uri: str) -> Path:
 
 def _uri_of(address: str) -> str:
     if address.startswith(("http://", "https://")):
-        return urldefrag(address).url
+        try:
+            return urldefrag(address).url
+        except ValueError as error:
+            raise ConfigError(f"{address} is not a valid URL: {error}") from error
     path = address.removeprefix("file://")
     if not path:
         raise ConfigError("no document: set its path or URL")
@@ -314,7 +335,9 @@ def _external_references(value: JsonValue, base: str) -> set[str]:
                 seen.add(id(node))
                 reference = node.get("$ref")
                 if isinstance(reference, str) and not reference.startswith("#"):
-                    found.add(urldefrag(urljoin(base, reference)).url)
+                    # One that is not valid is explained where it is followed.
+                    with suppress(Unresolved):
+                        found.add(_split_reference(base, reference)[0])
                 pending += (each for each in node.values() if isinstance(each, dict | list))
             case list() as node if id(node) not in seen:
                 seen.add(id(node))

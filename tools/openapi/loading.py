@@ -98,6 +98,8 @@ class OpenApiTools:
             return await self._load(api)
         except ConfigError as error:
             return LoadedApi(api, problems=(str(error),))
+        except Exception as error:  # noqa: BLE001 # Other APIs, and the start, must not fail with this one.
+            return LoadedApi(api, problems=(f"cannot be loaded: {type(error).__name__}: {error}",))
 
     async def _load(self, api: OpenApi) -> LoadedApi:
         client = Client(api.timeout_s or 600.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from tools.openapi.configuration import OpenApi
 from tools.openapi.documents import Node
@@ -32,10 +32,10 @@ def base_url(api: OpenApi, servers: Node, document: str) -> str:
     url = _expanded(server.text("url"), server.get("variables"), api) if server else "/"
     if url.startswith("//"):
         url = f"https:{url}"
-    if not urlsplit(url).scheme:
+    if not _split(url).scheme:
         if not document.startswith(("http://", "https://")):
             raise Unsupported(f"its server {url} is relative, and the document is a file; {_ADVICE}")
-        url = urljoin(document, url)
+        url = _joined(document, url)
     url = _checked(url)
     _refuse_private(url, document)
     return url
@@ -56,12 +56,28 @@ def _expanded(url: str, variables: Node, api: OpenApi) -> str:
 
 
 def _checked(url: str) -> str:
-    parts = urlsplit(url)
+    parts = _split(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Unsupported(f"its server {url!r} is not an http or https URL; {_ADVICE}")
     if parts.username or parts.password:
         raise Unsupported(f"the URL of its server contains a user name; {_ADVICE} and use `credentials`")
     return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise Unsupported(f"its server {url!r} is not a valid URL: {error}; {_ADVICE}") from error
+    return parts
+
+
+def _joined(document: str, url: str) -> str:
+    try:
+        return urljoin(document, url)
+    except ValueError as error:
+        raise Unsupported(f"its server {url!r} is not a valid URL: {error}; {_ADVICE}") from error
 
 
 def _refuse_private(url: str, document: str) -> None:

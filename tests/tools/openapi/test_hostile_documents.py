@@ -143,3 +143,39 @@ async def test_private_server_of_a_public_document_is_refused() -> None:
             base_url(api, servers, public)
     assert base_url(api, Node([{"url": "/v1/"}], public), public) == "https://docs.example.org/v1"
     assert base_url(api, Node(None, public), public) == "https://docs.example.org"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"components": {"schemas": {"S": {"$ref": "http://["}}}},
+        {"components": {"schemas": {"S": {"$ref": f"#/tags/{'9' * 5000}"}}}, "tags": []},
+        {"components": {"schemas": {"S": {"$ref": "a%00b.yaml"}}}},
+        {"servers": [{"url": "http://[bad"}]},
+        {"servers": [{"url": "http://example.org:port"}]},
+    ],
+    ids=["reference", "index", "path", "server", "port"],
+)
+async def test_malformed_url_does_not_affect_other_apis(tmp_path: Path, changes: dict[str, Any]) -> None:
+    good = document({"/x": {"get": {"operationId": "x"}}})
+    hostile = json.loads(document(post({"$ref": "#/components/schemas/S"}))) | changes
+    (tmp_path / "api.json").write_text(json.dumps(hostile))
+    apis = OpenApiTools(OpenApi("bad", document=str(tmp_path / "api.json")), OpenApi("good", text=good))
+
+    tools = await apis.load_available()
+    for tool in tools:
+        assert tool.parameters
+
+    assert "openapi__good__x" in [tool.name for tool in tools]
+    assert not any("cannot be loaded" in problem for problem in apis.loaded[0].problems)
+
+
+async def test_unexpected_error_of_one_api_is_its_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(value: object, shown: str) -> None:
+        raise ValueError("unexpected")
+
+    monkeypatch.setattr("tools.openapi.documents.check_version", fail)
+    apis = OpenApiTools(OpenApi("bad", text=document({})))
+
+    assert await apis.load_available() == ()
+    assert apis.loaded[0].problems == ("cannot be loaded: ValueError: unexpected",)

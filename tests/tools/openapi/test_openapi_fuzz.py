@@ -22,6 +22,7 @@ VALID: dict[str, Any] = create_app().openapi() | {
 WRONG: list[Any] = [
     None, True, 0, -1.5, "", "x", "$ref", [], {}, [None], [{}], {"$ref": "#"}, {"$ref": "#/paths"}, {"$ref": 5},
     {"$ref": "#/components/schemas/Item"}, {"a": []}, "\x1b[31m", "multipart/mixed", "../..", {"type": {}}, ["null"],
+    "http://[bad", {"$ref": "http://["}, {"$ref": f"#/tags/{'9' * 5000}"}, {"$ref": "a%00b.yaml"}, "http://a:b",
 ]  # fmt: skip
 
 

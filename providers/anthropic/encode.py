@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Set
 
 from harness.messages import AssistantMessage, Image, JsonObject, JsonValue, Thinking, ToolCall, ToolResult
 from harness.ports.provider import Request
@@ -10,7 +10,7 @@ from providers.anthropic.output_schema import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
 from providers.wire.caching import cache_mark, contents_to_mark
 from providers.wire.encoding import filled, limit_with_thinking, safe_name, system_parts, tool_name
-from providers.wire.hosted_search import SEARCH, declared, is_hosted, item_in, unanswered
+from providers.wire.hosted_search import SEARCH, answered, declared, is_hosted, item_in, items_of
 from providers.wire.turns import TurnEncoder
 
 SCHEMA = "schema"
@@ -81,24 +81,36 @@ def _tools(request: Request, without: Set[str]) -> list[JsonValue]:
 
 
 class AnthropicTurnEncoder(TurnEncoder):
+    def __init__(self, request: Request, unreadable: Set[str] = frozenset()) -> None:
+        super().__init__(request, unreadable)
+        self._searches = self._searches_to_send()
+
+    def _searches_to_send(self) -> set[str]:
+        """Return the ids of searches that the service accepts.
+
+        A search without its result, of a reply that was cut off, is rejected, and so is a result without its search.
+        The result is in the same reply, or in a later one if the reply also calls tools of the client: the service runs
+        such a search only when it has their results.
+
+        Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools
+        """
+        replies = [message for message in self._messages if isinstance(message, AssistantMessage)]
+        own = [message for message in replies if self.returns_thinking(message)]
+        items = [item for message in own for item in items_of(message, SEARCH_ITEMS)]
+        searches = answered((_search_id(item), "id" in item) for item in items)
+        if own and own[-1] is replies[-1] and own[-1].tool_calls:
+            searches |= {_search_id(item) for item in items_of(own[-1], SEARCH_ITEMS) if "id" in item}
+        return searches
+
     def text(self, text: str) -> JsonObject:
         return {"type": "text", "text": text}
 
     def image(self, image: Image) -> JsonObject:
         return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
 
-    def assistant_blocks(self, message: AssistantMessage) -> Iterable[JsonValue]:
-        # A search without its result, of a reply that was cut off, is rejected.
-        missing = unanswered(message, SEARCH_ITEMS)
-        return (
-            block
-            for block in super().assistant_blocks(message)
-            if not (missing and isinstance(block, dict) and block.get("id") in missing)
-        )
-
     def thinking(self, block: Thinking) -> JsonObject | None:
         if item := item_in(block, SEARCH_ITEMS):
-            return item
+            return item if _search_id(item) in self._searches else None
         if block.redacted:
             return {"type": "redacted_thinking", "data": block.redacted}
         if not block.signature:
@@ -115,3 +127,8 @@ class AnthropicTurnEncoder(TurnEncoder):
         if message.is_error:
             block["is_error"] = True
         return block
+
+
+def _search_id(item: JsonObject) -> str:
+    """Return the id of the search that an item calls or answers."""
+    return str(item.get("id") or item.get("tool_use_id"))

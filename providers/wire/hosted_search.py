@@ -62,8 +62,22 @@ def item_in(block: Thinking, types: Set[str]) -> JsonObject | None:
     return item if isinstance(item, dict) and item.get("type") in types else None
 
 
-def unanswered(message: AssistantMessage, types: Set[str]) -> set[str]:
-    """Return the ids of calls in a reply that have no result, since it was cut off."""
-    found = [item for block in message.content if isinstance(block, Thinking) and (item := item_in(block, types))]
-    answered = {str(item.get("tool_use_id")) for item in found}
-    return {str(item["id"]) for item in found if "id" in item} - answered
+def items_of(message: AssistantMessage, types: Set[str]) -> list[JsonObject]:
+    """Return the items of these types in a reply."""
+    return [item for block in message.content if isinstance(block, Thinking) and (item := item_in(block, types))]
+
+
+def answered(found: Iterable[tuple[str, bool]]) -> set[str]:
+    """Return the ids of searches with both parts, the call before the result.
+
+    Args:
+        found: For each part, in order: the id of the search, and True for the call, False for the result.
+    """
+    calls: set[str] = set()
+    complete: set[str] = set()
+    for search_id, is_call in found:
+        if is_call:
+            calls.add(search_id)
+        elif search_id in calls:
+            complete.add(search_id)
+    return complete

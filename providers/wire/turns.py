@@ -68,9 +68,13 @@ class TurnEncoder(ABC):
         for block in without_blanks(content):
             yield self.image(block) if isinstance(block, Image) else self.text(block.text)
 
-    def assistant_blocks(self, message: AssistantMessage) -> Iterable[JsonValue]:
+    def returns_thinking(self, message: AssistantMessage) -> bool:
+        """Return True if the thinking of a reply is sent back."""
         # Thinking is signed for the model that wrote it; another model ignores or rejects it.
-        returns_thinking = is_same_model(message, self._spec) and message.id not in self._unreadable
+        return is_same_model(message, self._spec) and message.id not in self._unreadable
+
+    def assistant_blocks(self, message: AssistantMessage) -> Iterable[JsonValue]:
+        returns_thinking = self.returns_thinking(message)
         for block in message.content:
             match block:
                 case Text(text):

@@ -1,0 +1,89 @@
+"""Searches by the service of the model in the history: sent back complete, or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fakes.judges import accepted_by_anthropic
+
+from harness.messages import (
+    AssistantContent,
+    AssistantMessage,
+    JsonObject,
+    ModelMessage,
+    ModelSpec,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    user,
+)
+from harness.ports.provider import Request, ToolSpec
+from providers.anthropic.encode import encode as encode_messages
+from providers.anthropic.thinking import thinking_form
+from providers.wire.hosted_search import as_signature
+
+CLAUDE = ModelSpec("anthropic", "claude-sonnet-5-5", "off")
+READ = ToolSpec("read_file", "Reads.", {"type": "object", "properties": {"path": {"type": "string"}}})
+SEARCH = ToolSpec("web_search", "Searches.", {"type": "object", "properties": {}}, "preferred")
+QUESTION = user("What is new?")
+READ_CALL = ToolCall("toolu_1", "read_file", {"path": "a.py"})
+READ_RESULT = ToolResult("toolu_1", "read_file", (Text("x = 1"),))
+
+
+def request(spec: ModelSpec, *messages: ModelMessage) -> Request:
+    return Request(spec, "Be brief.", (QUESTION, *messages), (READ, SEARCH))
+
+
+def reply(spec: ModelSpec, *content: AssistantContent) -> AssistantMessage:
+    return AssistantMessage(content, spec.model_id, spec.provider)
+
+
+def kept(item: JsonObject) -> Thinking:
+    return Thinking("", as_signature(item))
+
+
+USE: JsonObject = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "retries"}}
+FOUND: JsonObject = {
+    "type": "web_search_tool_result",
+    "tool_use_id": "srvtoolu_1",
+    "content": [
+        {"type": "web_search_result", "url": "https://a.example", "title": "A", "encrypted_content": "EqgfCioIARgB"}
+    ],
+}
+SEARCH_AND_CALL = reply(CLAUDE, kept(USE), READ_CALL)
+
+
+def claude_types(*messages: ModelMessage) -> list[list[str]]:
+    """Return the types of the blocks in each turn after the question."""
+    body: Any = encode_messages(request(CLAUDE, *messages), thinking_form(CLAUDE))
+    assert accepted_by_anthropic(body)
+    return [[block["type"] for block in turn["content"]] for turn in body["messages"][1:]]
+
+
+def test_search_next_to_a_tool_call_is_sent_back_before_its_result() -> None:
+    assert claude_types(SEARCH_AND_CALL, READ_RESULT) == [["server_tool_use", "tool_use"], ["tool_result"]]
+
+
+def test_search_answered_by_the_next_reply_is_sent_back_with_its_result() -> None:
+    answer = reply(CLAUDE, kept(FOUND), Text("Three times."))
+
+    assert claude_types(SEARCH_AND_CALL, READ_RESULT, answer, user("And?")) == [
+        ["server_tool_use", "tool_use"],
+        ["tool_result"],
+        ["web_search_tool_result", "text"],
+        ["text"],
+    ]
+
+
+def test_search_that_a_later_reply_left_unanswered_is_not_sent_back() -> None:
+    answer = reply(ModelSpec("openai", "gpt-5.6-terra", "low"), Text("Three times."))
+
+    assert claude_types(SEARCH_AND_CALL, READ_RESULT, answer, user("And?"))[0] == ["tool_use"]
+
+
+def test_result_without_its_search_is_not_sent_back() -> None:
+    # Compaction removed the reply with the search.
+    answer = reply(CLAUDE, kept(FOUND), Text("Three times."))
+
+    assert claude_types(answer, user("And?")) == [["text"], ["text"]]

@@ -194,13 +194,15 @@ class _Servers:
         if not server.enabled:
             return server
         # Imported here because few users have MCP servers.
-        from tools.mcp.import_files import inputs_of, map_texts
+        from tools.mcp.import_files import inputs_of, map_texts, target_of
 
         if server.command and server.url:
             raise ValueError("has both a command and a url; remove one of them")
         if inputs := inputs_of(server):
             raise ValueError(f"needs the input {inputs[0]!r}, which is asked for by cinch mcp import {server.source}")
-        server = map_texts(server, lambda text: str(expand_variables(text, self._options.environ)))
+        server = replace(
+            map_texts(server, lambda text: str(expand_variables(text, self._options.environ))), target=target_of(server)
+        )
         if server.url and not server.url.startswith(("http://", "https://")):
             raise ValueError("needs a url that begins with http:// or https://")
         return server

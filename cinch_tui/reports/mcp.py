@@ -15,7 +15,7 @@ from harness.messages import ToolCall
 from harness.permissions import Effect
 from harness.ports.permission_policy import CallFacts
 from harness.ports.tool import specs_of
-from tools.mcp.import_files import command_line
+from tools.mcp.import_files import target_of
 from tools.mcp.state import Phase, ServerState, clean_line, clean_text
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def phase_text(state: ServerState) -> str:
 def address(state: ServerState) -> str:
     """Return the transport, and the URL or command of a server."""
     server = state.server
-    return one_line(f"{server.transport} {server.url or command_line(server)}")
+    return one_line(f"{server.transport} {target_of(server)}")
 
 
 def contents_text(state: ServerState, tools: Sequence[McpTool]) -> str:

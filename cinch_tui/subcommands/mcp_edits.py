@@ -14,7 +14,7 @@ from cinch_tui.print_mode.output import Output
 from cinch_tui.subcommands.mcp import McpParser, warn
 from cinch_tui.subcommands.mcp_files import SCOPES, Scope, ServerFiles, server_files
 from harness.errors import ConfigError
-from tools.mcp.import_files import command_line, parse_json_server
+from tools.mcp.import_files import parse_json_server, target_of
 from tools.mcp.server_config import McpAuth, McpServer, Transport
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -162,7 +162,7 @@ def _check_new(name: str, scope: Scope, files: ServerFiles, *, force: bool) -> N
 
 def _write(server: McpServer, scope: Scope, files: ServerFiles) -> None:
     files.add(server, scope)
-    files.out.write_text(f"added {server.name} to {files.path(scope)}: {server.url or command_line(server)}")
+    files.out.write_text(f"added {server.name} to {files.path(scope)}: {target_of(server)}")
     for name, value in (*server.env.items(), *server.headers.items()):
         if _SECRET.search(name) and not _VARIABLE.search(value):
             warn(f"the value of {name} is in the file as text; '${{VAR}}' would take it from the environment")

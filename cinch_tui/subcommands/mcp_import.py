@@ -25,9 +25,9 @@ from harness.workspace.disk import read_beginning
 from tools.mcp.import_files import (
     ImportedServers,
     ImportInput,
-    command_line,
     legal_server_name,
     parse_servers,
+    target_of,
     with_inputs,
 )
 from tools.mcp.server_config import McpServer
@@ -71,7 +71,7 @@ def _add(servers: Sequence[McpServer], inputs: Sequence[ImportInput], arguments:
     out.write_text(f"to be added to {target}:")
     for server in servers:
         state = "" if server.enabled else "  (disabled)"
-        out.write_text(f"  {server.name}  {one_line_name(server.url or command_line(server))}{state}")
+        out.write_text(f"  {server.name}  {one_line_name(target_of(server))}{state}")
     is_asked = not arguments.yes
     if is_asked and not sys.stdin.isatty():
         raise ConfigError("cinch mcp import asks before it adds servers; --yes adds them without")

@@ -12,7 +12,7 @@ from cinch_tui.subcommands.mcp import McpParser, warn
 from cinch_tui.subcommands.mcp_files import ServerFiles, server_files
 from cinch_tui.trust.inventory import one_line_name
 from harness.messages import JsonObject
-from tools.mcp.import_files import command_line
+from tools.mcp.import_files import target_of
 from tools.mcp.server_config import McpServer
 
 NOT_TRUSTED = "not trusted, without effect; to trust the folder: cinch config trust"
@@ -77,7 +77,7 @@ def _row(server: McpServer, found: ConfiguredServers) -> JsonObject:
     return {
         "name": one_line_name(server.name),
         "transport": server.transport,
-        "target": one_line_name(server.url or command_line(server)),
+        "target": one_line_name(target_of(server)),
         "source": server.source,
         "state": "enabled" if server.enabled else "disabled",
         "wins_over": list(found.overridden.get(server.name, ())),

@@ -355,3 +355,21 @@ def test_the_list_checks_all_servers_at_the_same_time(desk: Desk) -> None:
     desk.run("remove", "missing")
     desk.run("list", "--check")
     assert desk.status == 0
+
+
+def test_the_list_shows_no_secrets_of_commands_and_addresses(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "s3cret")
+    desk.home.mkdir()
+    (desk.home / "config.toml").write_text(
+        '[mcp.servers]\na = {command = "npx", args = ["srv", "--key", "${MY_KEY}"]}\n'
+        'b = {url = "https://me:${MY_KEY}@example.com/mcp?key=${MY_KEY}"}\nc = {url = "https://me:s3cret@x/mcp"}\n'
+    )
+
+    rows = desk.rows()
+
+    assert {name: row["target"] for name, row in rows.items()} == {
+        "a": "npx srv --key ${MY_KEY}",
+        "b": "https://example.com/mcp",
+        "c": "https://x/mcp",
+    }
+    assert "s3cret" not in desk.run("list")

@@ -13,10 +13,12 @@ from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
 from cinch_tui.mcp_servers import ConfiguredServers, load_servers, read_servers
+from cinch_tui.reports.mcp import address
 from cinch_tui.trust.inventory import inventory
 from cinch_tui.trust.store import TrustStore
 from harness.errors import ConfigError
 from tools.mcp.server_config import McpAuth, McpServer
+from tools.mcp.state import ServerState
 
 
 @dataclass
@@ -102,6 +104,7 @@ def test_servers_of_the_user_file_are_loaded(setup: Setup) -> None:
             tools=("get_*",),
             timeout=5.0,
             source=source,
+            target="npx -y server",
         ),
         McpServer(
             "remote",
@@ -110,6 +113,7 @@ def test_servers_of_the_user_file_are_loaded(setup: Setup) -> None:
             headers={"X-A.B": "1"},
             auth=McpAuth("bearer", token="s3"),
             source=source,
+            target="https://${HOST:-example.com}/mcp",
         ),
     ]
 
@@ -288,6 +292,20 @@ def test_secrets_are_not_in_the_repr(setup: Setup) -> None:
 
     assert "s3cret" not in repr(setup.options)
     assert "s3cret" not in repr(setup.read())
+
+
+def test_reports_show_a_server_as_written(setup: Setup) -> None:
+    setup.environ["KEY"] = "s3cret"
+    setup.write(
+        "config.toml",
+        '[mcp.servers]\na = {command = "npx", args = ["${KEY}"]}\nb = {url = "https://u:${KEY}@x/mcp?k=${KEY}"}\n',
+    )
+
+    servers = setup.read().servers
+
+    assert [address(ServerState(each, "off")) for each in servers] == ["stdio npx ${KEY}", "http https://x/mcp"]
+    assert [each.args or each.url for each in servers] == [("s3cret",), "https://u:s3cret@x/mcp?k=s3cret"]
+    assert "s3cret" not in repr(servers)
 
 
 def test_nothing_is_imported_without_servers(setup: Setup) -> None:

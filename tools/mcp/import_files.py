@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from harness.function_tools.names import legal_tool_name
 from harness.messages import JsonValue
+from http_client.addresses import shown_url
 from tools.mcp.server_config import McpAuth, McpServer, Transport
 
 LONGEST_NAME = 128
@@ -172,6 +173,16 @@ def command_line(server: McpServer) -> str:
     return (
         line if len(line) <= _SHOWN_COMMAND else f"{line[:_SHOWN_COMMAND]}… (+{len(line) - _SHOWN_COMMAND} characters)"
     )
+
+
+def target_of(server: McpServer) -> str:
+    """Return the command or address of a server as written, for display: without user name, password and query."""
+    if server.target:
+        return server.target
+    try:
+        return shown_url(server.url) if server.url else command_line(server)
+    except ValueError:
+        return "an invalid address"
 
 
 def legal_server_name(name: str) -> str:

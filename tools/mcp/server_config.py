@@ -38,7 +38,7 @@ class McpAuth(Redacted, frozen=True):
 class McpServer(Redacted, frozen=True):
     """An MCP server: a command to start, or an address."""
 
-    _hidden = ("args", "env", "headers")
+    _hidden = ("args", "env", "url", "headers")
 
     name: str
     """Name in tool names, rules and commands."""
@@ -70,6 +70,8 @@ class McpServer(Redacted, frozen=True):
     """Seconds for start and handshake."""
     source: str = ""
     """File that the server comes from, for display."""
+    target: str = ""
+    """Command or address with `${VAR}` not expanded, for display; empty while nothing is expanded."""
 
 
 class McpSettings(Struct, frozen=True):

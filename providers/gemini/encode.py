@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 
 from harness.messages import (
     AssistantContent,
@@ -28,7 +28,7 @@ from providers.wire.encoding import (
     system_text,
     text_of,
 )
-from providers.wire.hosted_search import declared, is_hosted, item_in
+from providers.wire.hosted_search import answered, declared, is_hosted, item_in, items_of
 from providers.wire.turns import Role, TurnEncoder
 
 THINKING = "thinkingConfig"
@@ -47,14 +47,15 @@ def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
 
     If the service cannot enforce the output schema, the prompt asks for it.
     """
-    turns = GeminiTurnEncoder(request, signs=UNSIGNED in without).turns()
+    tools = _tools(request, without)
+    encoder = GeminiTurnEncoder(request, signs=UNSIGNED in without, searches=bool(tools.get("toolConfig")))
     system = system_text(request, with_schema=FORMAT in without)
     optional: JsonObject = {
         "systemInstruction": {"parts": [{"text": system}]} if system else None,
-        **_tools(request, without),
+        **tools,
         "generationConfig": _config(request, without),
     }
-    return {"contents": [{"role": ROLES[role], "parts": parts} for role, parts in turns], **filled(optional)}
+    return {"contents": [{"role": ROLES[role], "parts": parts} for role, parts in encoder.turns()], **filled(optional)}
 
 
 def _tools(request: Request, without: Collection[str]) -> JsonObject:
@@ -94,12 +95,19 @@ def _config(request: Request, without: Collection[str]) -> JsonObject:
 
 
 class GeminiTurnEncoder(TurnEncoder):
-    """Turn encoder for one model; `signs` is set if it requires signatures although its name does not tell."""
+    """Turn encoder for one model.
 
-    def __init__(self, request: Request, *, signs: bool) -> None:
+    Args:
+        request: The request.
+        signs: True if the model requires signatures although its name does not tell.
+        searches: True if the request declares that searches of the service are returned; otherwise they are left out.
+    """
+
+    def __init__(self, request: Request, *, signs: bool, searches: bool) -> None:
         super().__init__(request)
         version = generation(request.spec.model_id)
         self._signs = signs or version >= (3, 0)
+        self._returns_searches = searches
         self._sees_in_results = version >= (3, 0)
         replies = [message for message in request.messages if isinstance(message, AssistantMessage)]
         self._names: Mapping[str, str] = {call.id: call.name for reply in replies for call in reply.tool_calls}
@@ -139,25 +147,37 @@ class GeminiTurnEncoder(TurnEncoder):
 
     def assistant_blocks(self, message: AssistantMessage) -> list[JsonValue]:
         is_own = is_same_model(message, self._spec)
-        parts = [part for block in message.content if (part := self._part(block, is_own=is_own))]
+        searches = self._searches_to_send(message) if is_own else frozenset[str]()
+        found = (self._part(block, searches, is_own=is_own) for block in message.content)
+        parts = [part for part in found if part]
         calls = [part for part in parts if "functionCall" in part]
         # The service signs only the first of parallel calls.
         if calls and self._signs and not any("thoughtSignature" in call for call in calls):
             calls[0]["thoughtSignature"] = FOREIGN_CALL
         return [*parts]
 
-    def _part(self, block: AssistantContent, *, is_own: bool) -> JsonObject | None:
+    def _searches_to_send(self, message: AssistantMessage) -> Set[str]:
+        """Return the ids of searches in a reply that have a result; a reply may be cut off before it."""
+        items = items_of(message, SEARCH_ITEMS) if self._returns_searches else ()
+        return answered((_search_id(item), item["type"] == "toolCall") for item in items)
+
+    def _part(self, block: AssistantContent, searches: Set[str], *, is_own: bool) -> JsonObject | None:
         signature = block.signature if is_own else None
         match block:
             case Text(text):
                 part = self.text(text) if text.strip() or signature else None
             case Thinking():
                 if is_own and (item := item_in(block, SEARCH_ITEMS)):
-                    return {**as_object(item.get("part"))}
+                    return {**as_object(item.get("part"))} if _search_id(item) in searches else None
                 part = self.thinking(block) if signature else None
             case ToolCall():
                 part = self.call(block)
         return {**part, "thoughtSignature": signature} if part and signature else part
+
+
+def _search_id(item: JsonObject) -> str:
+    """Return the id of the search that an item calls or answers."""
+    return str(as_object(as_object(item.get("part")).get(str(item["type"]))).get("id"))
 
 
 def _name(name: str) -> str:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
 
 from harness.messages import (
+    AssistantContent,
     AssistantMessage,
     Image,
     JsonObject,
@@ -116,15 +118,25 @@ def _output(message: ToolResult) -> JsonValue:
 
 
 def _reply(message: AssistantMessage, *, keeps_reasoning: bool) -> Iterator[JsonValue]:
-    for block in message.content:
+    for is_thinking, group in groupby(message.content, key=lambda block: isinstance(block, Thinking)):
+        blocks = [*group]
+        if not is_thinking:
+            yield from _output_items(blocks)
+        elif keeps_reasoning and blocks[-1] is not message.content[-1]:
+            # Reasoning is rejected without the item after it, and a search without its reasoning.
+            found = [_reasoning_item(block.signature) for block in blocks if isinstance(block, Thinking)]
+            complete = [item for item in found if item is not None]
+            yield from complete if len(complete) == len(found) else ()
+
+
+def _output_items(blocks: Iterable[AssistantContent]) -> Iterator[JsonObject]:
+    for block in blocks:
         match block:
             case Text(text):
                 if text.strip():
                     yield {"type": "message", "role": "assistant", "content": text}
-            case Thinking(signature=signature):
-                # A reasoning item is rejected without the item after it.
-                if keeps_reasoning and block is not message.content[-1] and (item := _reasoning_item(signature)):
-                    yield item
+            case Thinking():
+                pass
             case ToolCall():
                 yield {
                     "type": "function_call",

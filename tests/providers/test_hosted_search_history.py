@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fakes.judges import accepted_by_anthropic
+from fakes.judges import accepted_by_anthropic, accepted_by_google, accepted_by_responses
+from msgspec.structs import replace
 
 from harness.messages import (
     AssistantContent,
@@ -21,9 +22,13 @@ from harness.messages import (
 from harness.ports.provider import Request, ToolSpec
 from providers.anthropic.encode import encode as encode_messages
 from providers.anthropic.thinking import thinking_form
+from providers.gemini.encode import encode as encode_gemini
+from providers.openai_responses.encode import encode as encode_responses
 from providers.wire.hosted_search import as_signature
 
 CLAUDE = ModelSpec("anthropic", "claude-sonnet-5-5", "off")
+GPT = ModelSpec("openai", "gpt-5.6-terra", "low")
+GEMINI = ModelSpec("gemini", "gemini-3.8-flash", "off")
 READ = ToolSpec("read_file", "Reads.", {"type": "object", "properties": {"path": {"type": "string"}}})
 SEARCH = ToolSpec("web_search", "Searches.", {"type": "object", "properties": {}}, "preferred")
 QUESTION = user("What is new?")
@@ -77,7 +82,7 @@ def test_search_answered_by_the_next_reply_is_sent_back_with_its_result() -> Non
 
 
 def test_search_that_a_later_reply_left_unanswered_is_not_sent_back() -> None:
-    answer = reply(ModelSpec("openai", "gpt-5.6-terra", "low"), Text("Three times."))
+    answer = reply(GPT, Text("Three times."))
 
     assert claude_types(SEARCH_AND_CALL, READ_RESULT, answer, user("And?"))[0] == ["tool_use"]
 
@@ -87,3 +92,63 @@ def test_result_without_its_search_is_not_sent_back() -> None:
     answer = reply(CLAUDE, kept(FOUND), Text("Three times."))
 
     assert claude_types(answer, user("And?")) == [["text"], ["text"]]
+
+
+REASONING: JsonObject = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+CALL: JsonObject = {
+    "id": "ws_1",
+    "type": "web_search_call",
+    "status": "completed",
+    "action": {"type": "search", "query": "retries", "queries": ["retries"]},
+}
+
+
+def gpt_types(*content: AssistantContent) -> list[str]:
+    """Return the types of the items of a reply."""
+    body: Any = encode_responses(request(GPT, reply(GPT, *content), user("And?")))
+    assert accepted_by_responses(body)
+    return [item["type"] for item in body["input"][1:-1]]
+
+
+def test_reasoning_whose_search_ends_the_reply_is_not_sent_back() -> None:
+    assert gpt_types(kept(REASONING), kept(CALL)) == []
+    assert gpt_types(Text("I search."), kept(REASONING), kept(CALL)) == ["message"]
+    assert gpt_types(kept(REASONING), kept(CALL), Text("Found.")) == ["reasoning", "web_search_call", "message"]
+
+
+def test_search_is_not_sent_back_without_its_reasoning() -> None:
+    assert gpt_types(Thinking("Not encrypted."), kept(CALL), Text("Found.")) == ["message"]
+    assert gpt_types(kept(CALL), Text("Found.")) == ["web_search_call", "message"]
+
+
+TOOL_CALL: JsonObject = {
+    "toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["retries"]}, "id": "tc_1"},
+    "thoughtSignature": "QUI=",
+}
+TOOL_RESPONSE: JsonObject = {
+    "toolResponse": {"toolType": "GOOGLE_SEARCH_WEB", "response": {"search_suggestions": "<div>"}, "id": "tc_1"},
+    "thoughtSignature": "Q0Q=",
+}
+SEARCHED = kept({"type": "toolCall", "part": TOOL_CALL})
+FINISHED = kept({"type": "toolResponse", "part": TOOL_RESPONSE})
+
+
+def gemini_parts(tools: tuple[ToolSpec, ...], *content: AssistantContent) -> list[JsonObject]:
+    """Return the parts of a reply."""
+    body: Any = encode_gemini(replace(request(GEMINI, reply(GEMINI, *content), user("And?")), tools=tools))
+    assert accepted_by_google({name: body[name] for name in ("contents", "tools", "toolConfig") if name in body})
+    return body["contents"][1]["parts"]
+
+
+def test_gemini_search_is_sent_back_only_with_its_response() -> None:
+    text = Text("Three times.")
+
+    assert gemini_parts((READ, SEARCH), SEARCHED, FINISHED, text)[:2] == [TOOL_CALL, TOOL_RESPONSE]
+    assert gemini_parts((READ, SEARCH), text, SEARCHED) == [{"text": "Three times."}]
+    assert gemini_parts((READ, SEARCH), FINISHED, text) == [{"text": "Three times."}]
+
+
+def test_gemini_search_is_not_sent_back_where_it_is_not_declared() -> None:
+    # Without a function, the request does not declare that searches are returned.
+    for tools in (READ,), (SEARCH,), ():
+        assert gemini_parts(tools, SEARCHED, FINISHED, Text("Three times.")) == [{"text": "Three times."}]

@@ -27,12 +27,11 @@ ContentType: TypeAlias = Literal["html", "pdf", "json", "image", "text"]
 
 _HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 _VAGUE_TYPES = frozenset(("", "application/octet-stream", "binary/octet-stream", "application/x-download", "unknown"))
-_HTML_START = re.compile(
-    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)[\s>]", re.I | re.S
-)
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
-_META = re.compile(rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
-_XML_ENCODING = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]+)", re.IGNORECASE)
+# Repeats are bounded: a match holds the interpreter lock, and no time limit or Esc can end it.
+_HTML_START = re.compile(rb"<(?:!doctype\s{1,20}html|html|head|body)[\s>]", re.IGNORECASE)
+_CHARSET = re.compile(r"charset\s{0,20}=\s{0,20}[\"']?\s{0,20}([\w.:-]{1,80})", re.IGNORECASE)
+_META = re.compile(rb"<meta[^>]{0,400}?charset\s{0,20}=\s{0,20}[\"']?\s{0,20}([\w.:-]{1,80})", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s{0,20}=\s{0,20}[\"']([\w.:-]{1,80})", re.IGNORECASE)
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -103,11 +102,21 @@ def content_type(response: Download) -> ContentType:
             "shown. Download it with a command if it is needed."
         )
     is_json = declared == "application/json" or declared.endswith("+json")
-    if _HTML_START.match(head) and (declared in _HTML_TYPES | _VAGUE_TYPES or is_json):
+    if _is_html(head) and (declared in _HTML_TYPES | _VAGUE_TYPES or is_json):
         return "html"
     if is_json or (declared in _HTML_TYPES | _VAGUE_TYPES and _is_json(response.body)):
         return "json"
     return "html" if declared in _HTML_TYPES else "text"
+
+
+def _is_html(head: bytes) -> bool:
+    """Return True if the first tag after an XML declaration and comments is one of HTML."""
+    rest = head.lstrip()
+    if rest[:5].lower() == b"<?xml":
+        rest = rest.partition(b">")[2].lstrip()
+    while rest.startswith(b"<!--"):
+        rest = rest[4:].partition(b"-->")[2].lstrip()
+    return _HTML_START.match(rest) is not None
 
 
 def _is_json(body: bytes) -> bool:
@@ -128,7 +137,7 @@ def decoded(body: bytes, header: str) -> str:
         header: `Content-Type` header.
     """
     declared = _CHARSET.search(header)
-    inside = _META.search(body[:_HEAD]) or _XML_ENCODING.search(body[:_HEAD])
+    inside = _META.search(body[:_HEAD]) or _XML_ENCODING.match(body[:_HEAD])
     labels = (_bom(body), declared and declared[1], inside and inside[1].decode("ascii", "replace"), "utf-8")
     names = [name for label in labels if label and (name := _codec(label))]
     for name in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from tools.untrusted_text import cleaned_text
 from tools.web import html_text
-from tools.web.content import Page, decoded, page_of
+from tools.web.content import Page, content_type, decoded, page_of
 from tools.web.download import Download, FetchError
 from tools.web.html_text import html_to_markdown
 
@@ -112,6 +113,32 @@ def test_deeply_nested_page_is_still_read() -> None:
 )
 def test_charset_is_found(body: bytes, header: str) -> None:
     assert "日本" in page(body, header).text
+
+
+@pytest.mark.parametrize(
+    ("body", "header"),
+    [
+        # Beyond these lengths, the time of a pattern that backtracks is unlimited.
+        ("<!---->" * 24, "text/html"),
+        ("x", f"text/html; charset={' ' * 8_000}!"),
+        ("<meta " * 60 + "charset=" + " " * 1_600, "text/html"),
+    ],
+    ids=["comments", "header", "meta"],
+)
+def test_type_and_charset_of_a_hostile_page_are_found_at_once(body: str, header: str) -> None:
+    response = Download(URL, 200, {"content-type": header}, body.encode())
+    start = time.thread_time()
+
+    content_type(response)
+    decoded(response.body, header)
+
+    assert time.thread_time() - start < 0.2
+
+
+def test_page_after_comments_is_html() -> None:
+    source = "<?xml version='1.0'?>\n<!-- a > b -->" + "<!---->\n" * 200 + "<!DOCTYPE html><p>x</p>"
+
+    assert page(source, "application/octet-stream").kind == "HTML as Markdown"
 
 
 def test_charset_labels_mean_what_browsers_take_them_for() -> None:

@@ -85,13 +85,14 @@ class Download(Struct, frozen=True):
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def download(url: WebUrl, policy: AddressPolicy, *, seconds: float = TOTAL_SECONDS) -> Download:
+async def download(url: WebUrl, policy: AddressPolicy, *, seconds: float = TOTAL_SECONDS, kept: int = 0) -> Download:
     """Return the response to a GET request, after redirects within the same host.
 
     Args:
         url: URL to fetch.
         policy: Addresses that may be connected to.
         seconds: Time limit for everything.
+        kept: Bytes after which the rest of the body is dropped; 0 = a body that is too large is an error.
 
     Raises:
         FetchError: There is no complete response; `status` of a response is not checked.
@@ -101,7 +102,7 @@ async def download(url: WebUrl, policy: AddressPolicy, *, seconds: float = TOTAL
     pools: dict[str, Pool] = {}
     try:
         async with asyncio.timeout(seconds):
-            return await _follow(url, policy, pools)
+            return await _follow(url, policy, pools, kept)
     except TimeoutError as error:
         raise FetchError(f"{url.origin} did not send the whole response within {seconds:.0f} s.") from error
     except ProviderError as error:
@@ -111,20 +112,24 @@ async def download(url: WebUrl, policy: AddressPolicy, *, seconds: float = TOTAL
             await pool.close()
 
 
-async def _follow(url: WebUrl, policy: AddressPolicy, pools: dict[str, Pool]) -> Download:
+async def _follow(url: WebUrl, policy: AddressPolicy, pools: dict[str, Pool], kept: int) -> Download:
     for _ in range(MOST_REDIRECTS + 1):
         # Only one with TLS has loaded the certificate authorities.
         pool = pools.setdefault(url.scheme, Pool(url.origin))
         async with _response(url, policy, pool) as response:
             if response.status_code not in REDIRECTS or "location" not in response.headers:
                 headers = {name.lower(): value for name, value in response.headers.items()}
-                return Download(str(url), response.status_code, headers, await _body(response, url))
+                return Download(str(url), response.status_code, headers, await _body(response, url, kept))
             url = _next_url(url, response, policy)
     raise FetchError(f"{url.origin} redirected more than {MOST_REDIRECTS} times; the last URL was {url}.")
 
 
 def _next_url(url: WebUrl, response: httpx.Response, policy: AddressPolicy) -> WebUrl:
-    location = urljoin(str(url), response.headers["location"].strip())
+    header = response.headers["location"].strip()
+    try:
+        location = urljoin(str(url), header)
+    except ValueError as error:
+        raise FetchError(f"{url} redirects to an invalid URL: {plain(header)[:200]}") from error
     try:
         target = parse_url(location)
         policy.check_name(target.host)
@@ -182,14 +187,16 @@ def _request(client: httpx.AsyncClient, url: WebUrl, address: str) -> httpx.Requ
     )
 
 
-async def _body(response: httpx.Response, url: WebUrl) -> bytes:
+async def _body(response: httpx.Response, url: WebUrl, kept: int) -> bytes:
     declared = response.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > MOST_RECEIVED:
+    if not kept and declared.isdigit() and int(declared) > MOST_RECEIVED:
         raise FetchError(_too_large(url, f"{int(declared):,} bytes"))
     body = bytearray()
     async with aclosing(read_chunks(response)) as chunks:
         async for chunk in chunks:
             body += chunk
+            if kept and len(body) >= kept:
+                return bytes(body[:kept])
             if response.num_bytes_downloaded > MOST_RECEIVED or len(body) > MOST_INFLATED:
                 raise FetchError(_too_large(url, "larger"))
     return bytes(body)

@@ -94,7 +94,7 @@ def html_to_markdown(source: str, url: str) -> HtmlText:
     main = _main_element(page)
     _remove_chrome(main)
     _flatten_tables(main)
-    _rewrite_links(main, urljoin(url, str(base)))
+    _rewrite_links(main, _absolute(url, str(base)) or url)
     return HtmlText(title, _markdown(main), is_cut=len(kept) < len(source))
 
 

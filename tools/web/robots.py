@@ -37,20 +37,24 @@ DISALLOW_ALL = (RobotRule("/", allows=False),)
 def parse_robots(text: str, agent: str = AGENT) -> tuple[RobotRule, ...]:
     """Return the rules for an agent: those of its own groups, otherwise those for all."""
     found: dict[str, list[RobotRule]] = {}
-    agents: list[str] = []
+    # Only of the groups that can apply: every agent of a group gets each of its rules.
+    agents: set[str] = set()
     in_rules = False
     for name, value in _lines(text):
         if name == "user-agent":
-            agents = [value.lower()] if in_rules else [*agents, value.lower()]
+            agents = {*(() if in_rules else agents), *({value.lower()} & {agent, _ALL})}
             in_rules = False
-            found.setdefault(value.lower(), [])
         elif name in ("allow", "disallow"):
             in_rules = True
-            # An empty Disallow allows everything, as does no rule.
-            rule = [RobotRule(value, allows=name == "allow")] if value else []
             for each in agents:
-                found[each] += rule
-    return tuple(found.get(agent, found.get(_ALL, []))[:MOST_RULES])
+                _add_rule(found.setdefault(each, []), value, allows=name == "allow")
+    return tuple(found.get(agent, found.get(_ALL, [])))
+
+
+def _add_rule(rules: list[RobotRule], path: str, *, allows: bool) -> None:
+    # An empty Disallow allows everything, as does no rule.
+    if path and len(rules) < MOST_RULES:
+        rules.append(RobotRule(path, allows=allows))
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
@@ -106,7 +110,7 @@ class RobotsCache:
 async def _rules(url: WebUrl, policy: AddressPolicy) -> tuple[RobotRule, ...]:
     file = WebUrl(url.scheme, url.host, url.port, "/robots.txt")
     try:
-        found = await download(file, policy, seconds=SECONDS)
+        found = await download(file, policy, seconds=SECONDS, kept=LONGEST_FILE)
     except (FetchError, Redirected):
         # Unreachable: the page fails as well, or the host has no rules of its own.
         return ()
@@ -117,4 +121,4 @@ async def _rules(url: WebUrl, policy: AddressPolicy) -> tuple[RobotRule, ...]:
         return DISALLOW_ALL
     if found.status != 200 or found.media_type == "text/html":
         return ()
-    return parse_robots(found.body[:LONGEST_FILE].decode("utf-8", "replace"))
+    return parse_robots(found.body.decode("utf-8", "replace"))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import time
+from pathlib import Path
 
-from tools.web.robots import is_allowed, parse_robots
+import pytest
+from fakes.web_site import LOCAL, WebSite, fetched, text
+from msgspec.structs import replace
+
+from tools.web.robots import MOST_RULES, is_allowed, parse_robots
 
 RULES = """\
 \ufeff# comment
@@ -69,6 +74,27 @@ def test_hostile_pattern_takes_linear_time() -> None:
     assert is_allowed(rules, "/" + "a" * 4_000 + "b")
 
 
+def test_many_agents_with_many_rules_take_linear_time() -> None:
+    agents = "".join(f"User-agent: bot{number}\nUser-agent: cinch\n" for number in range(1_000))
+    start = time.thread_time()
+
+    rules = parse_robots(agents + "Disallow: /x\n" * 4_000)
+
+    assert time.thread_time() - start < 0.3
+    assert len(rules) == MOST_RULES
+    assert not is_allowed(rules, "/x")
+
+
+async def test_only_the_beginning_of_a_large_file_is_read(tmp_path: Path) -> None:
+    with WebSite() as site:
+        site.page("/robots.txt", "User-agent: *\nDisallow: /private\n" + "#" * 12_000_000, "text/plain")
+        url = site.page("/private", "secret", "text/plain")
+
+        output = await fetched(tmp_path, url, replace(LOCAL, robots=True))
+
+    assert "robots.txt of 127.0.0.1 does not allow" in text(output)
+
+
 def test_no_rule_allows_everything() -> None:
-    for text in ("", "User-agent: *\nDisallow:", "<html>", "Disallow: /x"):
-        assert is_allowed(parse_robots(text), "/x")
+    for rules in ("", "User-agent: *\nDisallow:", "<html>", "Disallow: /x"):
+        assert is_allowed(parse_robots(rules), "/x")

@@ -180,6 +180,12 @@ def test_json_is_formatted() -> None:
     assert page('{"a":1}', "application/json", raw=True).text == '{"a":1}'
 
 
+def test_page_with_an_invalid_base_keeps_its_links() -> None:
+    text = html_to_markdown("<base href='http://['><main><p><a href='/x'>link</a></p></main>", URL).text
+
+    assert text == "[link](https://docs.example.com/x)"
+
+
 def test_raw_page_is_its_source() -> None:
     assert page("<p>a</p><script>b</script>", raw=True).text == "<p>a</p><script>b</script>"
 

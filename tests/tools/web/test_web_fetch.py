@@ -164,6 +164,15 @@ async def test_redirect_to_a_private_address_is_refused(site: WebSite, tmp_path:
     assert "redirects to" in text(output)
 
 
+async def test_redirect_to_an_invalid_url_is_an_error(site: WebSite, tmp_path: Path) -> None:
+    site.redirect("/broken", "http://[")
+
+    output = await fetched(tmp_path, f"{site.url}/broken")
+
+    assert output.is_error
+    assert "redirects to an invalid URL: http://[" in text(output)
+
+
 async def test_endless_redirects_end(site: WebSite, tmp_path: Path) -> None:
     site.redirect("/loop", "/loop")
 

@@ -72,6 +72,8 @@ class McpControl:
         from cinch_tui.mcp_servers import login_store
 
         server, options = self.state(name).server, self.session.options
+        if server.problem:
+            raise CinchError(f"the MCP server {name} {server.problem}")
         # The SDK may not be loaded yet.
         login = await asyncio.to_thread(importlib.import_module, "tools.mcp.auth.login")
         network = await asyncio.to_thread(importlib.import_module, "tools.mcp.network")

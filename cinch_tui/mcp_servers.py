@@ -49,7 +49,7 @@ class ConfiguredServers(Struct, frozen=True):
     """All MCP servers that files name."""
 
     servers: tuple[McpServer, ...] = ()
-    """Servers that can be started, including disabled ones, with variables expanded."""
+    """Servers that can be started, with variables expanded, and all disabled ones; see `McpServer.problem`."""
     notices: tuple[str, ...] = ()
     """Entries of files that are not used."""
     invalid: tuple[InvalidServer, ...] = ()
@@ -165,7 +165,11 @@ class _Servers:
             try:
                 servers.append(self._checked(server))
             except ValueError as error:
-                self._invalid.append(InvalidServer(server, str(error)))
+                if server.enabled:
+                    self._invalid.append(InvalidServer(server, str(error)))
+                else:
+                    # Reported once somebody wants to use it.
+                    servers.append(replace(server, problem=str(error)))
         return ConfiguredServers(
             tuple(servers), tuple(self._notices), tuple(self._invalid), tuple(self._untrusted), self._overridden
         )
@@ -191,8 +195,6 @@ class _Servers:
         Raises:
             ValueError: the server cannot be started.
         """
-        if not server.enabled:
-            return server
         # Imported here because few users have MCP servers.
         from tools.mcp.import_files import inputs_of, map_texts, target_of
 

@@ -18,7 +18,7 @@ from cinch_tui.config.paths import PROJECT_FOLDER, find_paths, write_private
 from cinch_tui.config.server_keys import SERVERS, ServerTable, table_of
 from cinch_tui.config.settings import Value
 from cinch_tui.fuzzy_match import did_you_mean
-from cinch_tui.mcp_servers import ConfiguredServers, read_servers
+from cinch_tui.mcp_servers import ConfiguredServers, InvalidServer, read_servers
 from cinch_tui.print_mode.output import Output
 from cinch_tui.trust.inventory import inventory, trust_root
 from cinch_tui.trust.store import TrustStore
@@ -70,6 +70,8 @@ class ServerFiles(Struct, frozen=True):
         """
         found = self.configured
         server = next((each for each in found.servers if each.name == name), None)
+        if server is not None and server.problem:
+            raise ConfigError(str(InvalidServer(server, server.problem)))
         if server is not None:
             return server
         untrusted = next((each for each in found.untrusted if each.name == name), None)

@@ -329,6 +329,15 @@ def test_a_test_shows_what_a_server_offers(desk: Desk) -> None:
     assert (record["state"], record["tools"]) == ("connected", [{"name": "mcp__good__echo", "tokens": tokens}])
 
 
+def test_a_test_of_a_disabled_server_names_its_problem(desk: Desk) -> None:
+    desk.run("add", "--env", "K=${CINCH_TEST_UNSET}", "a", "one")
+    desk.run("disable", "a")
+
+    assert desk.problem("test", "a").endswith(
+        "MCP server a needs the environment variable CINCH_TEST_UNSET, which is not set"
+    )
+
+
 def test_a_test_explains_a_failure(desk: Desk) -> None:
     add_scripted(desk, "broken", exits=4)
 

@@ -17,8 +17,10 @@ from cinch_tui.reports.mcp import address
 from cinch_tui.trust.inventory import inventory
 from cinch_tui.trust.store import TrustStore
 from harness.errors import ConfigError
+from tools.mcp.host import McpHost
 from tools.mcp.server_config import McpAuth, McpServer
-from tools.mcp.state import ServerState
+from tools.mcp.servers import McpServers
+from tools.mcp.state import RequestFailed, ServerState
 
 
 @dataclass
@@ -238,6 +240,22 @@ def test_a_disabled_server_needs_no_variables(setup: Setup) -> None:
 
     assert [server.enabled for server in found.servers] == [False]
     assert found.problems == []
+
+
+async def test_a_disabled_server_is_checked_and_its_variables_expanded(setup: Setup) -> None:
+    setup.environ["KEY"] = "s3cret"
+    setup.write(
+        "config.toml",
+        '[mcp.servers]\na = {command = "a", env.K = "${KEY}", enabled = false}\n'
+        'b = {command = "b", env.K = "${NONE}", enabled = false}\n',
+    )
+
+    expanded, broken = setup.read().servers
+
+    assert (expanded.env, expanded.problem) == ({"K": "s3cret"}, "")
+    servers = McpServers([expanded, broken], McpHost(setup.folder, setup.folder))
+    with pytest.raises(RequestFailed, match="the MCP server b needs the environment variable NONE, which is not set"):
+        await servers.reconnect("b")
 
 
 def test_variables_and_inputs_of_a_json_file(setup: Setup) -> None:

@@ -72,6 +72,8 @@ class McpServer(Redacted, frozen=True):
     """File that the server comes from, for display."""
     target: str = ""
     """Command or address with `${VAR}` not expanded, for display; empty while nothing is expanded."""
+    problem: str = ""
+    """Reason why a disabled server cannot be started, as the end of a sentence about it; empty if it can."""
 
 
 class McpSettings(Struct, frozen=True):

@@ -106,12 +106,15 @@ class McpServers:
         """Connect to a server again, also if it is off.
 
         Raises:
-            RequestFailed: No server has this name.
+            RequestFailed: No server has this name, or it cannot be started.
         """
-        if all(each.name != name for each in self._servers):
+        server = next((each for each in self._servers if each.name == name), None)
+        if server is None:
             raise RequestFailed(f"no MCP server is named {name}")
+        if server.problem:
+            raise RequestFailed(f"the MCP server {name} {server.problem}")
         if name not in self._connections:
-            await self._add([each for each in self._servers if each.name == name])
+            await self._add([server])
         await self._connections[name].reconnect()
 
     async def disconnect(self, name: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +15,7 @@ from msgspec.structs import replace
 from cinch_tui.config.named_tables import NamedTable, TableKind
 from cinch_tui.config.settings import Setting, Value
 from cinch_tui.config.variables import expand_variables
+from http_client.addresses import is_loopback
 
 if TYPE_CHECKING:
     from tools.openapi.configuration import OpenApi
@@ -98,6 +101,14 @@ def read_apis(tables: Iterable[ApiTable], environ: Mapping[str, str]) -> tuple[l
     return apis, problems
 
 
+def _is_authentic(document: str) -> bool:
+    """Return True if only the owner of a document's origin can change it."""
+    if document.startswith("http://"):
+        with suppress(ValueError):
+            return is_loopback(urlsplit(document).hostname or "")
+    return document.startswith("https://")
+
+
 def _api(table: ApiTable, environ: Mapping[str, str]) -> OpenApi:
     """Return the API that a table describes.
 
@@ -124,9 +135,11 @@ def _api(table: ApiTable, environ: Mapping[str, str]) -> OpenApi:
         return found if isinstance(found, tuple) else ()
 
     document = text("document")
+    has_secrets = bool(inner["credentials"] or inner["headers"] or any(map(text, _SECRETS)))
+    # With https the operations are checked when they are loaded: secrets are sent to the origin of the document only.
+    if has_secrets and not text("server") and not _is_authentic(document):
+        raise ValueError("needs `server`: whoever changes its document could have the credentials sent elsewhere")
     if not document.startswith(("http://", "https://")):
-        if not text("server") and (inner["credentials"] or inner["headers"] or any(map(text, _SECRETS))):
-            raise ValueError("needs `server`: whoever changes its document could have the credentials sent elsewhere")
         document = str(table.folder / Path(document).expanduser())
     limits = {name: plain[name] for name in ("timeout_s", "max_bytes") if name in plain}
     api = OpenApi(

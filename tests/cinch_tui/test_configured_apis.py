@@ -113,8 +113,9 @@ def test_all_keys_of_a_table(home: Home) -> None:
     ]
 
 
-def test_document_in_a_file_does_not_decide_who_receives_secrets(home: Home) -> None:
-    home.write('[openapi.apis.a]\ndocument = "a.json"\nbearer = "secret"\n')
+@pytest.mark.parametrize("source", ["a.json", "http://docs.example.org/a.json", "http://["])
+def test_document_that_others_can_change_does_not_decide_who_receives_secrets(home: Home, source: str) -> None:
+    home.write(f'[openapi.apis.a]\ndocument = "{source}"\nbearer = "secret"\n')
 
     apis, problems = home.apis()
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urljoin
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from http_client.pool import CONNECT_SECONDS, Pool
 from http_client.responses import fill, open_response
 from http_client.retry_after import retry_after
 from tools.openapi.documents import origin_of
+from tools.openapi.guard import AddressGuard, at_address
 from tools.openapi.request import Part
 
 if TYPE_CHECKING:
@@ -75,9 +77,11 @@ class Client:
 
     Args:
         read_timeout: Seconds to wait for data.
+        guard: Check of the addresses that are connected to.
     """
 
-    def __init__(self, read_timeout: float) -> None:
+    def __init__(self, read_timeout: float, guard: AddressGuard) -> None:
+        self.guard = guard
         # The same filter is added once only.
         logging.getLogger("httpx").addFilter(_WITHOUT_QUERY)
         self._read_timeout = read_timeout
@@ -147,12 +151,32 @@ class Client:
         pool = self._pool(message.url)
         async with pool.client() as client:
             with connection_error(shown_url(message.url), pool.proxy):
-                async with open_response(client, _httpx_request(message, self._read_timeout)) as response:
+                addresses = await self.guard.addresses(message.url, is_proxied=pool.proxy is not None)
+                async with self._response(client, message, addresses) as response:
                     body = bytearray()
                     await fill(body, response, max_bytes + 1)
                     headers = {name.lower(): value for name, value in response.headers.items()}
                     kept, is_truncated = bytes(body[:max_bytes]), len(body) > max_bytes
                     return Reply(response.status_code, response.reason_phrase, headers, kept, is_truncated)
+
+    @asynccontextmanager
+    async def _response(
+        self, client: httpx.AsyncClient, message: Message, addresses: list[str]
+    ) -> AsyncGenerator[httpx.Response]:
+        """Open the response of the first address that accepts the connection."""
+        import httpx
+
+        async with AsyncExitStack() as stack:
+            for address in addresses[:-1]:
+                request = _httpx_request(message, self._read_timeout, address)
+                try:
+                    response = await stack.enter_async_context(open_response(client, request))
+                except (httpx.ConnectError, httpx.ConnectTimeout):
+                    continue
+                yield response
+                return
+            request = _httpx_request(message, self._read_timeout, addresses[-1] if addresses else "")
+            yield await stack.enter_async_context(open_response(client, request))
 
     def _pool(self, url: str) -> Pool:
         return self._pools.setdefault(origin_of(url), Pool(url))
@@ -188,16 +212,21 @@ class _WithoutQuery(logging.Filter):
 _WITHOUT_QUERY = _WithoutQuery()
 
 
-def _httpx_request(message: Message, read_timeout: float) -> httpx.Request:
+def _httpx_request(message: Message, read_timeout: float, address: str = "") -> httpx.Request:
+    """Return the request for httpx; with an address, it connects there, under the name of the host."""
     import httpx
 
-    times = {"timeout": httpx.Timeout(read_timeout, connect=CONNECT_SECONDS).as_dict()}
-
-    texts = {**_AGENT, "Accept-Encoding": "gzip, deflate", **message.headers}
+    extensions: dict[str, Any] = {"timeout": httpx.Timeout(read_timeout, connect=CONNECT_SECONDS).as_dict()}
+    url, host = message.url, {}
+    if address:
+        url, authority, name = at_address(url, address)
+        host = {} if any(each.lower() == "host" for each in message.headers) else {"Host": authority}
+        if name and url.startswith("https:"):
+            # The name in the certificate is that of the host, not the address.
+            extensions["sni_hostname"] = name
+    texts = {**host, **_AGENT, "Accept-Encoding": "gzip, deflate", **message.headers}
     # As bytes: httpx would reject what is not ASCII.
     headers = [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in texts.items()]
     if message.parts:
-        return httpx.Request(message.method, message.url, headers=headers, files=list(message.parts), extensions=times)
-    return httpx.Request(
-        message.method, message.url, headers=headers, content=message.content or None, extensions=times
-    )
+        return httpx.Request(message.method, url, headers=headers, files=list(message.parts), extensions=extensions)
+    return httpx.Request(message.method, url, headers=headers, content=message.content or None, extensions=extensions)

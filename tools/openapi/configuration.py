@@ -84,3 +84,9 @@ class OpenApi(Redacted, frozen=True):
     """Bytes of a response that are read; the rest is discarded."""
     deferred: bool | None = None
     """True if the model has to search for the tools; None: if there are more than a few."""
+
+    @property
+    def has_secrets(self) -> bool:
+        """True if requests contain credentials or configured headers."""
+        own = self.credentials
+        return any((own.bearer, own.username, own.password, own.api_key, own.schemes, self.headers))

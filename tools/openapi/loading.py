@@ -15,6 +15,7 @@ from harness.ports.tool import Tool
 from tools.openapi.client import Client
 from tools.openapi.configuration import OpenApi
 from tools.openapi.documents import load_documents
+from tools.openapi.guard import AddressGuard
 from tools.openapi.operations import Operation, Skipped, Unsupported, read_operations
 from tools.openapi.security import Redactor, Security
 from tools.openapi.servers import base_url
@@ -102,7 +103,8 @@ class OpenApiTools:
             return LoadedApi(api, problems=(f"cannot be loaded: {type(error).__name__}: {error}",))
 
     async def _load(self, api: OpenApi) -> LoadedApi:
-        client = Client(api.timeout_s or 600.0)
+        is_remote = not api.text and api.document.startswith(("http://", "https://"))
+        client = Client(api.timeout_s or 600.0, AddressGuard(is_active=is_remote and not api.server))
         self._clients.append(client)
         documents = await load_documents(api.document, api.text, client.fetch)
         service = Service(api, documents, Security(documents, api.credentials), Redactor(api), client)
@@ -128,7 +130,7 @@ def _loaded(service: Service) -> LoadedApi:
             skipped.append(read)
             continue
         try:
-            offered.append((read, base_url(api, read.servers, documents.uri)))
+            offered.append((read, base_url(api, read.servers, documents.uri, service.client.guard)))
         except Unsupported as error:
             skipped.append(Skipped(f"{read.method.upper()} {read.path}", str(error)))
     names = tool_names(api.name, [operation for operation, _ in offered])

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from http_client.addresses import is_loopback
 from tools.openapi.configuration import OpenApi
-from tools.openapi.documents import Node
+from tools.openapi.documents import Node, origin_of
+from tools.openapi.guard import AddressGuard
 from tools.openapi.operations import Unsupported
+from tools.web.addresses import BlockedAddress
 
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _ADVICE = "set `server` in the configuration of the API"
 
 
-def base_url(api: OpenApi, servers: Node, document: str) -> str:
+def base_url(api: OpenApi, servers: Node, document: str, guard: AddressGuard) -> str:
     """Return the URL that the path of an operation is appended to, without a slash at its end.
 
     Args:
         api: Configuration.
         servers: Servers of the operation, of its path or of the document.
         document: URI of the document, which relative URLs are resolved with.
+        guard: Check of servers in private networks.
 
     Raises:
-        Unsupported: There is no such URL, a variable has no value, or the server is in a private network.
+        Unsupported: There is no such URL, a variable has no value, or the document must not
+            choose the server: it is in a private network or would receive secrets.
     """
     if api.server:
         return _checked(_expanded(api.server, Node(None, document), api))
@@ -37,7 +41,8 @@ def base_url(api: OpenApi, servers: Node, document: str) -> str:
             raise Unsupported(f"its server {url} is relative, and the document is a file; {_ADVICE}")
         url = _joined(document, url)
     url = _checked(url)
-    _refuse_private(url, document)
+    _check_network(url, guard)
+    _check_recipient(api, url, document)
     return url
 
 
@@ -80,16 +85,24 @@ def _joined(document: str, url: str) -> str:
         raise Unsupported(f"its server {url!r} is not a valid URL: {error}; {_ADVICE}") from error
 
 
-def _refuse_private(url: str, document: str) -> None:
-    """Refuse a server in a private network that a document from elsewhere names: it could be anything there."""
-    host, origin = urlsplit(url).hostname or "", urlsplit(document).hostname or ""
-    if origin and host != origin and is_private(host) and not is_private(origin):
-        raise Unsupported(f"its server {host} is in a private network, and the document is not; {_ADVICE}")
+def _check_recipient(api: OpenApi, url: str, document: str) -> None:
+    """Refuse a server that only the document names, if secrets would be sent there.
+
+    A document as text is part of the program.
+    """
+    parts = urlsplit(url)
+    is_safe = parts.scheme == "https" or is_loopback(parts.hostname or "")
+    if not document or not api.has_secrets or (is_safe and origin_of(url) == origin_of(document)):
+        return
+    raise Unsupported(f"its server {url} would receive the secrets and is named by the document only; {_ADVICE}")
 
 
-def is_private(host: str) -> bool:
-    """Return True if a host is by its name or address not on the public internet."""
+def _check_network(url: str, guard: AddressGuard) -> None:
+    """Refuse a server in a private network that a document of the internet names: it could be anything there."""
     try:
-        return not ipaddress.ip_address(host.strip("[]")).is_global
-    except ValueError:
-        return host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or "." not in host
+        guard.check_name(url)
+    except BlockedAddress as error:
+        host = urlsplit(url).hostname
+        raise Unsupported(
+            f"its server {host} is not valid or in a private network, and the document is not; {_ADVICE}"
+        ) from error

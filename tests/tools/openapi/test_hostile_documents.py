@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from fakes.api_documents import body_schema, document, load, post
+from fakes.web_site import WebSite
+from fakes.workplace import Workplace
 
 from harness.errors import ConfigError
-from tools.openapi import OpenApi, OpenApiTools
+from tools.openapi import Credentials, OpenApi, OpenApiTools
+from tools.openapi.documents import Node
+from tools.openapi.guard import AddressGuard
+from tools.openapi.operations import Unsupported
+from tools.openapi.servers import base_url
 from tools.openapi.yaml_reader import YamlError, parse_yaml
 
 
@@ -130,19 +138,79 @@ async def test_names_and_descriptions_carry_no_control_characters() -> None:
     assert len(tool.description) < 1100
 
 
-async def test_private_server_of_a_public_document_is_refused() -> None:
-    from tools.openapi.documents import Node
-    from tools.openapi.operations import Unsupported
-    from tools.openapi.servers import base_url
+PUBLIC = "https://docs.example.org/api.json"
 
-    public, api = "https://docs.example.org/api.json", OpenApi("api")
 
-    for host in ("169.254.169.254", "localhost", "10.0.0.1", "[::1]", "intranet"):
-        servers = Node([{"url": f"http://{host}/latest"}], public)
-        with pytest.raises(Unsupported, match="private network"):
-            base_url(api, servers, public)
-    assert base_url(api, Node([{"url": "/v1/"}], public), public) == "https://docs.example.org/v1"
-    assert base_url(api, Node(None, public), public) == "https://docs.example.org"
+@pytest.mark.parametrize(
+    "host",
+    [
+        "169.254.169.254", "localhost", "10.0.0.1", "[::1]", "intranet", "127.1", "0x7f.1", "169.254.43518",
+        "localhost.", "router.lan", "x.home.arpa", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "224.0.0.1",
+    ],
+)  # fmt: skip
+async def test_private_server_of_a_public_document_is_refused(host: str) -> None:
+    servers = Node([{"url": f"http://{host}/latest"}], PUBLIC)
+
+    with pytest.raises(Unsupported, match="private network"):
+        base_url(OpenApi("api"), servers, PUBLIC, AddressGuard(is_active=True))
+
+
+async def test_server_of_a_document_may_be_relative_or_missing() -> None:
+    guard = AddressGuard(is_active=True)
+
+    assert base_url(OpenApi("api"), Node([{"url": "/v1/"}], PUBLIC), PUBLIC, guard) == "https://docs.example.org/v1"
+    assert base_url(OpenApi("api"), Node(None, PUBLIC), PUBLIC, guard) == "https://docs.example.org"
+
+
+@pytest.mark.parametrize(
+    ("source", "server"),
+    [
+        (PUBLIC, "https://elsewhere.example.org"),
+        (PUBLIC, "http://docs.example.org"),
+        (PUBLIC, "https://docs.example.org:8443"),
+        ("http://docs.example.org/api.json", "http://docs.example.org"),
+        ("file:///api.json", "https://docs.example.org"),
+    ],
+)
+async def test_document_does_not_choose_who_receives_secrets(source: str, server: str) -> None:
+    servers, guard = Node([{"url": server}], source), AddressGuard(is_active=True)
+
+    for api in (OpenApi("a", credentials=Credentials(bearer="token")), OpenApi("a", headers={"X-Key": "token"})):
+        with pytest.raises(Unsupported, match="would receive the secrets"):
+            base_url(api, servers, source, guard)
+    assert base_url(OpenApi("a"), servers, source, guard) == server
+
+
+async def test_name_that_resolves_to_a_private_address_receives_no_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = json.loads(document({"/x": {"get": {"operationId": "x"}}, "/y": {"get": {"operationId": "y"}}}))
+    with WebSite() as site:
+        port = urlsplit(site.url).port
+        text["servers"] = [{"url": f"http://docs.example.org:{port}"}]
+        text["paths"]["/x"]["servers"] = [{"url": f"http://rebound.example.org:{port}"}]
+        site.page("/api.json", json.dumps(text), "application/json")
+        site.page("/y", "fine", "text/plain")
+        addresses = {"docs.example.org": "127.0.0.1", "rebound.example.org": "127.0.0.2"}
+        real = socket.getaddrinfo
+
+        def resolved(host: str, *rest: Any, **options: Any) -> Any:
+            return real(addresses.get(host, host), *rest, **options)
+
+        def is_first(address: object) -> bool:
+            return str(address) == "127.0.0.1"
+
+        monkeypatch.setattr(socket, "getaddrinfo", resolved)
+        monkeypatch.setattr("tools.web.addresses.is_public", is_first)
+        apis = OpenApiTools(OpenApi("api", document=f"http://docs.example.org:{port}/api.json"))
+        x, y = await apis.load()
+
+        refused = await Workplace(tmp_path).call(x)
+        answered = await Workplace(tmp_path).call(y)
+        await apis.close()
+
+    assert "rebound.example.org is in a private network, and the document is not; set `server`" in refused.text
+    assert "fine" in answered.text
 
 
 @pytest.mark.parametrize(

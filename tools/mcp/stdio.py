@@ -80,9 +80,10 @@ async def stdio_transport(program: Program, log: Log) -> AsyncGenerator[Transpor
         finally:
             for stream in (incoming_end, incoming, outgoing, outgoing_end):
                 stream.close()
-            # Also if a descriptor could not be connected.
-            if process.is_running:
-                await process.kill()
+            # Also if a descriptor could not be connected, or the start was cancelled.
+            with anyio.CancelScope(shield=True):
+                if process.is_running:
+                    await process.kill()
 
 
 @contextmanager

@@ -74,6 +74,8 @@ class Connection:
         self._endpoint = Endpoint(server, host)
         self._scope: anyio.CancelScope | None = None
         self._task: asyncio.Task[None] | None = None
+        self._changing = asyncio.Lock()
+        """Held while the connection is closed: an old and a new task would share the fields below."""
         self._settled = asyncio.Event()
         """Set unless an attempt to connect is in progress, or scheduled after a loss."""
         self._wake = asyncio.Event()
@@ -104,14 +106,28 @@ class Connection:
         )
 
     def start(self) -> None:
-        """Start connecting; does nothing if the connection is started."""
+        """Start connecting; does nothing if the connection is started or is being closed."""
+        if not self._changing.locked():
+            self._start()
+
+    async def close(self) -> None:
+        """End the connection, and the process of the server, within 3 seconds."""
+        async with self._changing:
+            await self._close()
+
+    async def reconnect(self) -> None:
+        """Close the connection, forget earlier failures, and connect again."""
+        async with self._changing:
+            await self._close()
+            self._start()
+
+    def _start(self) -> None:
         if self._task is None:
             self._set("connecting")
             self._task = asyncio.create_task(self._keep_connected(), name=f"mcp {self.server.name}")
             self._task.add_done_callback(self._finished)
 
-    async def close(self) -> None:
-        """End the connection, and the process of the server, within 3 seconds."""
+    async def _close(self) -> None:
         task, self._task = self._task, None
         if task is None:
             return
@@ -129,11 +145,6 @@ class Connection:
             task.cancel()
             await asyncio.wait([task], timeout=1.0)
         self._set("off")
-
-    async def reconnect(self) -> None:
-        """Close the connection, forget earlier failures, and connect again."""
-        await self.close()
-        self.start()
 
     async def wait_settled(self) -> None:
         """Wait until the server is connected, or an attempt has failed."""
@@ -244,7 +255,7 @@ class Connection:
         while True:
             began = time.monotonic()
             failure = await self._connect()
-            if self._task is None:
+            if self._task is not asyncio.current_task():
                 return
             was_connected = was_connected or failure.was_connected
             is_first = failure.was_connected and time.monotonic() - began > STABLE_S

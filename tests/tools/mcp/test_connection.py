@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -196,3 +197,29 @@ async def test_reconnect_starts_a_server_that_is_off(tmp_path: Path) -> None:
 
         await until(lambda: state_of(manager, "raw").phase == "connected")
         assert len(manager.tools()) == 1
+
+
+def running_servers(marker: str) -> int:
+    """Return the number of processes with a text in their arguments."""
+    found = 0
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found += marker in each.read_text(encoding="utf-8", errors="replace")
+    return found
+
+
+async def test_concurrent_reconnects_leave_one_connected_server(tmp_path: Path) -> None:
+    server = raw_server(tools=[listed("echo")], notes=str(tmp_path / "notes"))
+
+    async with running([server], make_host(tmp_path)) as manager:
+        await asyncio.gather(manager.reconnect("raw"), manager.reconnect("raw"))
+        await until(lambda: state_of(manager, "raw").phase == "connected")
+        output = await call(manager, "echo", tmp_path)
+        processes = running_servers(str(tmp_path))
+
+        await asyncio.gather(manager.reconnect("raw"), manager.disconnect("raw"))
+        phase = state_of(manager, "raw").phase
+        left = running_servers(str(tmp_path))
+
+    assert (text_of(output), processes) == ("echo done", 1)
+    assert (phase, left) == ("off", 0)

@@ -37,7 +37,12 @@ _EXIT_GRACE_S = 1.0
 """Seconds a server gets to exit after its standard input was closed; then it is killed."""
 _MAX_SKIPPED_BYTES = 256 * 1024 * 1024
 """Length of a line after which the connection ends."""
-_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
+_HEAD = re.compile(
+    rb'\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,|\s*"id"\s*:\s*(?P<id>\d{1,15})\s*,)*\s*"(?P<key>result|error|method|params)"'
+)
+"""Beginning of a message, up to the first key that tells its kind."""
+_LAST_ID = re.compile(rb'(?<!\\)"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+"""Number of a message that is its last key: one brace follows, so it is none of a nested object."""
 _EDGE_BYTES = 200
 _TOO_LARGE = -32001
 _LOG_PAUSE_S = 0.01
@@ -129,6 +134,8 @@ class _Lines:
         self._head = b""
         """Beginning of a line that is being dropped."""
         self._skipped = 0
+        self._is_unanswerable = False
+        """True once an answer was dropped whose request is not known, and would wait for ever."""
 
     async def read(self, source: tuple[asyncio.StreamReader, asyncio.BaseTransport]) -> None:
         reader, transport = source
@@ -137,6 +144,9 @@ class _Lines:
             async with self._messages:
                 while data := await reader.read(_CHUNK_BYTES):
                     await self._feed(data)
+                    if self._is_unanswerable:
+                        self._log("the connection ends: no request is known for an answer that is too large")
+                        return
                     if self._skipped > _MAX_SKIPPED_BYTES:
                         self._log("the connection ends: the server writes a line without end")
                         return
@@ -149,6 +159,8 @@ class _Lines:
         *lines, rest = data.split(b"\n")
         for line in lines:
             await self._take(line)
+            if self._is_unanswerable:
+                return
         self._buffer += rest
         if len(self._buffer) > MAX_MESSAGE_BYTES:
             self._head = self._head or bytes(self._buffer[:_EDGE_BYTES])
@@ -178,13 +190,19 @@ class _Lines:
         await self._messages.send(SessionMessage(message))
 
     async def _reject(self, head: bytes, tail: bytes, size: int) -> None:
-        """Answer the request of a message that is too large."""
+        """Answer the request of a message that is too large; requests and notifications of the server are dropped."""
         text = f"the answer has {size:,} bytes; the limit is {MAX_MESSAGE_BYTES:,}"
         self._log(text)
-        found = _ID.search(tail + b"}") or _ID.search(head)
-        if found:
-            error = ErrorData(code=_TOO_LARGE, message=text)
-            await self._messages.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(found[1]), error=error)))
+        found = _HEAD.match(head)
+        if found and found["key"] in (b"method", b"params"):
+            return
+        last = _LAST_ID.search(tail)
+        number = (found and found["id"]) or (last and last[1])
+        if not number:
+            self._is_unanswerable = True
+            return
+        error = ErrorData(code=_TOO_LARGE, message=text)
+        await self._messages.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(number), error=error)))
 
 
 async def _write(writer: asyncio.StreamWriter, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:

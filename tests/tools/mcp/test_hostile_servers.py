@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import time
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from fakes.mcp_servers import (
     Person,
@@ -20,7 +22,7 @@ from fakes.mcp_servers import (
     until,
 )
 
-from tools.mcp.stdio import _MAX_SKIPPED_BYTES
+from tools.mcp.stdio import _MAX_SKIPPED_BYTES, _Lines, _reader
 from tools.mcp.streams import MAX_MESSAGE_BYTES
 
 
@@ -59,6 +61,34 @@ async def test_result_of_100_mb_is_an_error_with_bounded_memory(tmp_path: Path) 
     assert f"the limit is {MAX_MESSAGE_BYTES:,}" in text_of(output)
     assert grown < 4 * MAX_MESSAGE_BYTES
     assert text_of(after) == "echo done"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"jsonrpc": "2.0", "id": 5, "result": {"x": "%s", "rows": [{"id": 1}]}}', 5),
+        ('{"result": {"id": 1, "x": "%s", "rows": {"id": 1}}, "id": 5}', 5),
+        ('{"result": {"x": "%s", "id": 1}, "id": 5, "jsonrpc": "2.0"}', 5),
+        ('{"result": {"x": "%s", "id": 1}}', "end"),
+        ('{"result": {"x": "%s", "rows": [{"id": 1}]}, "_meta": {"id": 1}}', "end"),
+        ('{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": "%s"}}', "none"),
+    ],
+)
+async def test_answer_that_is_too_large_fails_its_own_request(line: str, expected: int | str) -> None:
+    incoming_end, incoming = anyio.create_memory_object_stream[Any](10)
+    descriptor, end = os.pipe()
+    os.close(end)
+    _, transport = await _reader(descriptor)
+    reader = asyncio.StreamReader()
+    reader.feed_data((line % ("x" * MAX_MESSAGE_BYTES)).encode() + b"\n")
+    reader.feed_data(b'{"jsonrpc": "2.0", "id": 9, "result": {}}\n')
+    reader.feed_eof()
+
+    await _Lines(incoming_end, lambda _: None).read((reader, transport))
+    async with incoming:
+        found = [each.message.id async for each in incoming]
+
+    assert found == {"end": [], "none": [9]}.get(str(expected), [expected, 9])
 
 
 async def test_line_without_end_ends_the_connection(tmp_path: Path) -> None:

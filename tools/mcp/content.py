@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from harness.messages import Image, JsonObject, JsonValue, Text, UserContent
+from harness.messages import Image, JsonObject, JsonValue, Text, UserContent, new_id
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.terminal_text import strip_escapes
 from harness.views import ImageView
@@ -92,7 +92,8 @@ async def prompt_content(prompt: types.GetPromptResult, folder: Path, name: str)
 class _Reader:
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
-        self._name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:80]
+        # Unique: later contents of the same server must not overwrite a file that the conversation names.
+        self._name = f"{re.sub(r'[^A-Za-z0-9_-]', '_', name)[:80]}-{new_id()}"
         self._images: list[ImageView] = []
         self._files = 0
 
@@ -154,7 +155,7 @@ class _Reader:
         path = self._folder / f"mcp-{self._name}-{self._files}{suffix}"
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
                 file.write(data)
             return str(path)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from fakes.family import cast, delegates
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 from fakes.tokens import count_pieces
@@ -9,9 +10,10 @@ from fakes.tokens import count_pieces
 from harness.agent.late_tools import MAX_DECLARED_TOKENS
 from harness.context.tokens import estimate_overhead
 from harness.messages import AssistantMessage, UserMessage
-from harness.ports.tool import specs_of
+from harness.ports.tool import ToolOutput, specs_of
 from harness.session.stores import FileSessionStore
 from providers.demo import Call, Reply
+from tools.delegate import DelegateTool
 
 GITHUB, JIRA = "the MCP server github", "the MCP server jira"
 
@@ -167,6 +169,25 @@ async def test_subagent_uses_tools_of_sources(make_agent):
     await agent.prompt("go")
 
     assert issue[0].ran == [{}]
+
+
+async def test_subagent_keeps_a_named_tool_when_its_source_reconnects(make_agent, requests):
+    name = "mcp__github__issue"
+    replies = {"go": [delegates("dig", tools=[name]), "ok"], "dig": [calls(name), calls(name), "done"]}
+    agent = make_agent(model=cast(replies), tools=[DelegateTool()], approval="off")
+
+    async def reconnect(*_: object) -> ToolOutput:
+        agent.set_source_tools(GITHUB, remote("github", "issue"))
+        return ToolOutput.text("done")
+
+    issue = SimpleTool(name, reconnect)
+    agent.set_source_tools(GITHUB, [issue])
+
+    await agent.prompt("go")
+
+    assert issue.ran == [{}, {}]
+    of_child = [each for each in requests(agent) if declared(each) == [name]]
+    assert len(of_child) == 3
 
 
 async def test_agent_without_sources_has_no_search_tools(make_agent, requests):

@@ -146,7 +146,9 @@ class Spawner(Delegate):
     def _restrict_tools(self, state: State, event: Event) -> None:
         """Remove tools from a subagent that its parent no longer has."""
         if isinstance(event, TurnStart):
-            state.tools = [tool for tool in state.tools if tool in self._run.state.callable_tools]
+            # By name: a source that reconnects has new objects of the same tools.
+            names = {tool.name for tool in self._run.state.callable_tools}
+            state.tools = [tool for tool in state.tools if tool.name in names]
 
     def _tools(self, role: Role) -> list[Tool]:
         """Return the tools a subagent may have; only its parent may submit a plan."""

@@ -69,7 +69,7 @@ class Calibration(Struct):
         return self.factors.get(model, 1.0)
 
     def count(self, estimate: int, model: str, report: Report | None) -> int:
-        """Return the tokens of a context: those of the report plus what was added since, calibrated.
+        """Return the tokens of a context: those of the report plus the calibrated difference to it.
 
         Args:
             estimate: Estimate of the context.
@@ -78,17 +78,12 @@ class Calibration(Struct):
         """
         if report is None or report.model != model:
             return round(self.factor(model) * estimate)
-        if estimate < report.estimate:
-            # In proportion: with a limited factor, the difference may be larger than the report.
-            return round(report.tokens * estimate / report.estimate)
-        return report.tokens + round(self.factor(model) * (estimate - report.estimate))
+        return max(0, report.tokens + round(self.factor(model) * (estimate - report.estimate)))
 
     def estimate_for(self, tokens: int, model: str, report: Report | None) -> int:
         """Return the estimate of a context that has this many tokens; the inverse of `count`."""
         if report is None or report.model != model:
             return int(tokens / self.factor(model))
-        if tokens < report.tokens:
-            return int(tokens * report.estimate / report.tokens)
         return int((tokens - report.tokens) / self.factor(model)) + report.estimate
 
 

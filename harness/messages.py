@@ -23,7 +23,7 @@ else:
     JsonValue = Any  # msgspec cannot resolve a recursive alias
 JsonObject: TypeAlias = dict[str, JsonValue]
 
-StopReason: TypeAlias = Literal["stop", "length", "tool_use", "aborted", "error"]
+StopReason: TypeAlias = Literal["stop", "length", "tool_use", "pause", "aborted", "error"]
 
 
 def new_id() -> str:
@@ -217,7 +217,7 @@ class AssistantMessage(_Recorded, frozen=True):
     usage: Usage = Usage()
     """Tokens and cost of the reply."""
     stop_reason: StopReason = "stop"
-    """Reason the model stopped."""
+    """Reason the model stopped; after `pause`, another model call continues the reply."""
     error: str | None = None
     """Description of the error if `stop_reason` is `error` or `aborted`."""
     response_id: str = ""

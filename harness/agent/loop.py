@@ -28,6 +28,11 @@ class _Turn(Struct, frozen=True):
     stop: Stop | None = None
     is_interrupted: bool = False
 
+    @property
+    def continues(self) -> bool:
+        """Return True if another model call follows even without a message."""
+        return bool(self.results) or self.reply.stop_reason == "pause"
+
 
 async def run_loop(run: Run) -> AgentEnd:
     """Take turns until the model has no more tool calls and no message is queued, and return the reason for the end.
@@ -81,8 +86,8 @@ async def _next_step(run: Run, turn: _Turn) -> tuple[Message, ...] | AgentEnd:
     ending = await _ending(run, turn)
     if ending is not None:
         return ending
-    pending = _next_messages(run, at_rest=not (turn.results or run.inbox.has_notices))
-    if pending or turn.results or run.inbox.has_notices:
+    pending = _next_messages(run, at_rest=not (turn.continues or run.inbox.has_notices))
+    if pending or turn.continues or run.inbox.has_notices:
         return pending
     return AgentEnd(stop_reason=turn.reply.stop_reason, error=turn.reply.error)
 
@@ -161,9 +166,9 @@ async def _ending(run: Run, turn: _Turn) -> AgentEnd | None:
         _continue_if_idle(run, turn)
     if turn.terminate or run.request.should_stop():
         return AgentEnd(stop_reason="stop")
-    if not (turn.results or run.inbox):
+    if not (turn.continues or run.inbox):
         await poll_follow_up(run)
-    if not (turn.results or run.inbox):
+    if not (turn.continues or run.inbox):
         return AgentEnd(stop_reason=reply.stop_reason, error=reply.error)
     limit = planning_limit(run) or _limit(run)
     if limit is None:
@@ -174,7 +179,7 @@ async def _ending(run: Run, turn: _Turn) -> AgentEnd | None:
 
 
 def _continue_if_idle(run: Run, turn: _Turn) -> None:
-    if turn.results or run.inbox.has_pending:
+    if turn.continues or run.inbox.has_pending:
         return
     message = run.request.on_idle(turn.reply)
     if message is not None:

@@ -20,6 +20,7 @@ from providers.wire.hosted_search import SEARCH, as_signature, results_text, sea
 UsageCounts: TypeAlias = "dict[str, int | dict[str, int | None] | str | None]"
 STOP_REASONS: Mapping[str, StopReason] = {
     "tool_use": "tool_use",
+    "pause_turn": "pause",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "error",

@@ -90,7 +90,7 @@ class AnthropicTurnEncoder(TurnEncoder):
 
         A search without its result, of a reply that was cut off, is rejected, and so is a result without its search.
         The result is in the same reply, or in a later one if the reply also calls tools of the client: the service runs
-        such a search only when it has their results.
+        such a search only when it has their results. A paused reply continues with its last search.
 
         Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools
         """
@@ -98,7 +98,8 @@ class AnthropicTurnEncoder(TurnEncoder):
         own = [message for message in replies if self.returns_thinking(message)]
         items = [item for message in own for item in items_of(message, SEARCH_ITEMS)]
         searches = answered((_search_id(item), "id" in item) for item in items)
-        if own and own[-1] is replies[-1] and own[-1].tool_calls:
+        is_paused = self._messages[-1:] == tuple(own[-1:]) and own[-1].stop_reason == "pause"
+        if own and own[-1] is replies[-1] and (own[-1].tool_calls or is_paused):
             searches |= {_search_id(item) for item in items_of(own[-1], SEARCH_ITEMS) if "id" in item}
         return searches
 

@@ -146,7 +146,7 @@ def test_later_counts_replace_earlier_ones_and_missing_ones_do_not() -> None:
     [
         ("end_turn", "stop"),
         ("stop_sequence", "stop"),
-        ("pause_turn", "stop"),
+        ("pause_turn", "pause"),
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
         ("tool_use", "tool_use"),

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
+from fakes.asking import Serve
 from fakes.judges import accepted_by_anthropic, accepted_by_google, accepted_by_responses
+from fakes.model_server import Raw, Reply
+from fakes.people import ScriptedUser
 from msgspec.structs import replace
 
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
 from harness.messages import (
     AssistantContent,
     AssistantMessage,
@@ -20,11 +27,13 @@ from harness.messages import (
     user,
 )
 from harness.ports.provider import Request, ToolSpec
+from providers import Secret, connect
 from providers.anthropic.encode import encode as encode_messages
 from providers.anthropic.thinking import thinking_form
 from providers.gemini.encode import encode as encode_gemini
 from providers.openai_responses.encode import encode as encode_responses
 from providers.wire.hosted_search import as_signature
+from tools import builtin_tools
 
 CLAUDE = ModelSpec("anthropic", "claude-sonnet-5-5", "off")
 GPT = ModelSpec("openai", "gpt-5.6-terra", "low")
@@ -56,6 +65,7 @@ FOUND: JsonObject = {
         {"type": "web_search_result", "url": "https://a.example", "title": "A", "encrypted_content": "EqgfCioIARgB"}
     ],
 }
+ANSWER: JsonObject = {"type": "text", "text": "Three times."}
 SEARCH_AND_CALL = reply(CLAUDE, kept(USE), READ_CALL)
 
 
@@ -92,6 +102,44 @@ def test_result_without_its_search_is_not_sent_back() -> None:
     answer = reply(CLAUDE, kept(FOUND), Text("Three times."))
 
     assert claude_types(answer, user("And?")) == [["text"], ["text"]]
+
+
+class AnyKey:
+    def find(self, preset_name: str, variables: Sequence[str]) -> Secret:
+        return Secret("sk-test", "a test")
+
+
+def claude_stream(stop: str, *blocks: JsonObject) -> Raw:
+    """Return a reply with complete blocks as the service streams it."""
+    events: list[JsonObject] = [{"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 9}}}]
+    for index, block in enumerate(blocks):
+        events.append({"type": "content_block_start", "index": index, "content_block": block})
+        events.append({"type": "content_block_stop", "index": index})
+    events.append({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 5}})
+    events.append({"type": "message_stop"})
+    return Raw("".join(f"data: {json.dumps(event)}\n\n" for event in events).encode())
+
+
+async def test_paused_reply_is_sent_back_and_continued(serve: Serve) -> None:
+    server = serve([claude_stream("pause_turn", USE), claude_stream("end_turn", FOUND, ANSWER), Reply("Again")])
+    model = connect("anthropic/claude-sonnet-5-5", base_url=server.url, credentials=AnyKey())
+    agent = Agent(replace(model, native_search=True), builtin_tools(), "Be brief.", AgentOptions(user=ScriptedUser()))
+
+    first = await agent.prompt("What is new?")
+    await agent.prompt("And?")
+    await model.provider.close()
+
+    assert first.stop_reason == "stop"
+    bodies = [sent.body for sent in server.requests]
+    assert all(map(accepted_by_anthropic, bodies))
+    turns = [
+        [(turn["role"], [block["type"] for block in turn["content"]]) for turn in body["messages"]] for body in bodies
+    ]
+    assert [each[1:] for each in turns] == [
+        [],
+        [("assistant", ["server_tool_use"])],
+        [("assistant", ["server_tool_use", "web_search_tool_result", "text"]), ("user", ["text"])],
+    ]
 
 
 REASONING: JsonObject = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}

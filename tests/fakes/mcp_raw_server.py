@@ -78,6 +78,12 @@ def flood(arguments: dict[str, Any], token: Any) -> dict[str, Any]:
     return text_result("flood done")
 
 
+def large_flood(arguments: dict[str, Any], token: Any) -> dict[str, Any]:
+    for _ in range(arguments["count"]):
+        notify("notifications/message", level="info", data=[{"number": 1}] * arguments["entries"])
+    return text_result("large_flood done")
+
+
 def ask(arguments: dict[str, Any], token: Any) -> None:
     for number in range(arguments["count"]):
         send({"id": f"ask-{number}", "method": arguments["method"], "params": arguments["params"]})
@@ -112,6 +118,7 @@ HANDLERS: dict[str, Handler] = {
     "line": line_without_end,
     "garbage": garbage,
     "flood": flood,
+    "large_flood": large_flood,
     "ask": ask,
     "slow": slow,
     "wait": lambda arguments, token: None,

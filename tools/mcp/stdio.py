@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp_types import (
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
 
 from tools.child_process import ChildProcess, Program
 from tools.mcp.host import McpHost
@@ -44,6 +51,10 @@ _HEAD = re.compile(
 _LAST_ID = re.compile(rb'(?<!\\)"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 """Number of a message that is its last key: one brace follows, so it is none of a nested object."""
 _EDGE_BYTES = 200
+_MAX_NOTIFICATION_BYTES = 64 * 1024
+_NOTIFICATION = re.compile(rb'\s*\{[^{]{0,60}"method"\s*:\s*"notifications/')
+_BYTES_PER_S = 20 * 1024 * 1024
+"""Rate at which messages are taken from a server; a message above it delays the next one."""
 _TOO_LARGE = -32001
 _LOG_PAUSE_S = 0.01
 _INHERITED = re.compile(
@@ -178,14 +189,19 @@ class _Lines:
             await self._reject(head or line[:_EDGE_BYTES], line[-_EDGE_BYTES:], skipped + len(line))
         elif line.strip():
             await self._parse(line)
+            if len(line) > _MAX_NOTIFICATION_BYTES:
+                await asyncio.sleep(len(line) / _BYTES_PER_S)
 
     async def _parse(self, line: bytes) -> None:
         try:
-            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            message = _parsed(line)
         except ValueError:
             self._log(f"stdout: {line[:_SHOWN_BYTES].decode('utf-8', 'replace')}")
             # Slows a flood down.
             await asyncio.sleep(_GARBAGE_PAUSE_S)
+            return
+        if message is None:
+            self._log(f"a notification of {len(line):,} bytes was dropped; the limit is {_MAX_NOTIFICATION_BYTES:,}")
             return
         await self._messages.send(SessionMessage(message))
 
@@ -203,6 +219,24 @@ class _Lines:
             return
         error = ErrorData(code=_TOO_LARGE, message=text)
         await self._messages.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(number), error=error)))
+
+
+def _parsed(line: bytes) -> JSONRPCMessage | None:
+    """Return the message of a line, or None for a notification that is too large.
+
+    Raises:
+        ValueError: The line is no message.
+    """
+    if len(line) <= _MAX_NOTIFICATION_BYTES:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    if _NOTIFICATION.match(line):
+        return None
+    found = _HEAD.match(line)
+    if found and found["key"] == b"result":
+        # A fifth of the time of the adapter, which tries every kind of message.
+        return JSONRPCResponse.model_validate_json(line, by_name=False)
+    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+    return None if isinstance(message, JSONRPCNotification) else message
 
 
 async def _write(writer: asyncio.StreamWriter, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:

@@ -115,8 +115,18 @@ async def test_garbage_on_stdout_is_logged(before: str, tmp_path: Path) -> None:
     assert not any("\x1b" in line for line in log)
 
 
-async def test_flood_of_notifications_does_not_block_the_event_loop(tmp_path: Path) -> None:
-    server = raw_server(tools=[listed("flood")])
+@pytest.mark.parametrize(
+    ("name", "arguments", "last"),
+    [
+        ("flood", {"count": 1500}, "info: message 1499"),
+        # Parsing one of them takes 2 seconds.
+        ("large_flood", {"count": 2, "entries": 600_000}, "dropped; the limit is 65,536"),
+    ],
+)
+async def test_flood_of_notifications_does_not_block_the_event_loop(
+    name: str, arguments: dict[str, int], last: str, tmp_path: Path
+) -> None:
+    server = raw_server(tools=[listed(name)])
     longest = 0.0
 
     async def watch() -> None:
@@ -128,12 +138,12 @@ async def test_flood_of_notifications_does_not_block_the_event_loop(tmp_path: Pa
 
     async with running([server], make_host(tmp_path)) as manager:
         watcher = asyncio.create_task(watch())
-        output = await call(manager, "flood", tmp_path, count=1500)
+        output = await call(manager, name, tmp_path, **arguments)
         watcher.cancel()
         log = state_of(manager, "raw").log
 
-    assert text_of(output) == "flood done"
-    assert log[-1] == "info: message 1499"
+    assert text_of(output) == f"{name} done"
+    assert log[-1].endswith(last)
     assert longest < 1.5
 
 

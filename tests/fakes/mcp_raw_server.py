@@ -87,6 +87,8 @@ def large_flood(arguments: dict[str, Any], token: Any) -> dict[str, Any]:
 def ask(arguments: dict[str, Any], token: Any) -> None:
     for number in range(arguments["count"]):
         send({"id": f"ask-{number}", "method": arguments["method"], "params": arguments["params"]})
+        if "cancelled" in arguments:
+            notify("notifications/cancelled", requestId=arguments["cancelled"].format(number=number))
     # Without reading any answer.
     time.sleep(1000)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import Context
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias
@@ -46,7 +47,9 @@ class _Reader:
         self._report = report
         self._count = 0
         self._since = time.monotonic()
-        self.open_requests = 0
+        self._open_requests: Counter[str] = Counter()
+        """Requests that are being handled, by number: a hostile server may use one twice."""
+        self._unsent_answers = 0
 
     @property
     def last_context(self) -> Context | None:
@@ -60,20 +63,36 @@ class _Reader:
             self._on_end("")
             raise
         match item.message if isinstance(item, SessionMessage) else None:
-            case JSONRPCRequest():
-                self.open_requests += 1
-                if self.open_requests > MAX_OPEN_REQUESTS:
+            case JSONRPCRequest(id=number):
+                self._open_requests[str(number)] += 1
+                if self._open_requests.total() + self._unsent_answers > MAX_OPEN_REQUESTS:
                     self._on_end(f"the server sent more than {MAX_OPEN_REQUESTS} requests without reading the answers")
                     raise anyio.EndOfStream
-            case JSONRPCNotification(method="notifications/cancelled"):
-                # The SDK does not answer a request that the server has cancelled.
-                self.open_requests = max(0, self.open_requests - 1)
+            case JSONRPCNotification(method="notifications/cancelled", params=dict() as params):
+                # The SDK does not answer a request that the server has cancelled while it was handled.
+                self._close_request(params.get("requestId"))
             case JSONRPCResponse(result=result):
                 clean_lists(result, self._report)
             case _:
                 pass
         await self._slow_down()
         return item
+
+    @contextmanager
+    def answering(self, number: object) -> Generator[None]:
+        """Count an answer until it is sent, also if the server cancels its request now."""
+        self._close_request(number)
+        self._unsent_answers += 1
+        try:
+            yield
+        finally:
+            self._unsent_answers -= 1
+
+    def _close_request(self, number: object) -> None:
+        key = str(number)
+        self._open_requests[key] -= 1
+        if self._open_requests[key] <= 0:
+            del self._open_requests[key]
 
     async def _slow_down(self) -> None:
         self._count += 1
@@ -113,9 +132,11 @@ class _Writer:
         self._reader = reader
 
     async def send(self, item: SessionMessage, /) -> None:
-        await self._stream.send(item)
         if isinstance(item.message, JSONRPCResponse | JSONRPCError):
-            self._reader.open_requests -= 1
+            with self._reader.answering(item.message.id):
+                await self._stream.send(item)
+        else:
+            await self._stream.send(item)
 
     async def aclose(self) -> None:
         await self._stream.aclose()

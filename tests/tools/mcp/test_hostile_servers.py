@@ -169,6 +169,16 @@ async def test_flood_of_requests_ends_the_connection(method: str, params: dict[s
     assert "lost" in text_of(output)
 
 
+@pytest.mark.parametrize("cancelled", ["other", "ask-{number}"])
+async def test_cancellations_do_not_hide_a_flood_of_requests(cancelled: str, tmp_path: Path) -> None:
+    server = raw_server(tools=[listed("ask")], timeout=5)
+
+    async with running([server], make_host(tmp_path)) as manager:
+        output = await call(manager, "ask", tmp_path, method="ping", params={}, count=10_000, cancelled=cancelled)
+
+    assert "lost" in text_of(output)
+
+
 async def test_server_that_answers_slowly_does_not_delay_the_others(tmp_path: Path) -> None:
     servers = [raw_server("slow", silent=True), raw_server("fast", tools=[listed("echo")])]
 

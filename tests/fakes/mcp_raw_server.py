@@ -142,6 +142,8 @@ def call_tool(request: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def result_of(request: dict[str, Any]) -> dict[str, Any] | None:
+    if request["method"] in SCRIPT.get("unanswered", []):
+        return None
     match request["method"]:
         case "initialize":
             if "silent" in SCRIPT:

@@ -171,7 +171,7 @@ class Connection:
                     clock.restart()
                     progressed(progress, total, message)
 
-                return await self.request(
+                return await self._send(
                     lambda client: client.call_tool(name, arguments, progress_callback=report),
                     is_repeatable=is_repeatable,
                 )
@@ -187,8 +187,16 @@ class Connection:
             is_repeatable: True to send it again if the connection is lost while it is in progress.
 
         Raises:
-            RequestFailed: The server is not connected, the connection was lost, or the server answered with an error.
+            RequestFailed: The server is not connected, the connection was lost, or the server answered with an error,
+                or not within its time limit.
         """
+        try:
+            async with self._callbacks.clock():
+                return await self._send(send, is_repeatable=is_repeatable)
+        except TimeoutError as error:
+            raise RequestFailed(f"no answer within {self.server.timeout:g} s") from error
+
+    async def _send(self, send: Callable[[Client], Awaitable[T]], *, is_repeatable: bool) -> T:
         client = await self._connected()
         try:
             return await send(client)

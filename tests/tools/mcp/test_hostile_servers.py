@@ -22,6 +22,7 @@ from fakes.mcp_servers import (
     until,
 )
 
+from tools.mcp.state import RequestFailed
 from tools.mcp.stdio import _MAX_SKIPPED_BYTES, _Lines, _reader
 from tools.mcp.streams import MAX_MESSAGE_BYTES
 
@@ -187,6 +188,16 @@ async def test_server_that_answers_slowly_does_not_delay_the_others(tmp_path: Pa
 
         assert state_of(manager, "slow").phase == "connecting"
         assert text_of(await call(manager, "echo", tmp_path)) == "echo done"
+
+
+async def test_request_without_an_answer_ends_after_the_timeout(tmp_path: Path) -> None:
+    server = raw_server(unanswered=["resources/read", "prompts/get"], timeout=0.3)
+
+    async with running([server], make_host(tmp_path)) as manager, asyncio.timeout(5):
+        with pytest.raises(RequestFailed, match=r"no answer within 0\.3 s"):
+            await manager.read_resource("raw", "file:///a")
+        with pytest.raises(RequestFailed, match=r"no answer within 0\.3 s"):
+            await manager.get_prompt("raw", "hello", {})
 
 
 async def test_names_and_texts_are_cleaned(tmp_path: Path) -> None:

@@ -278,6 +278,6 @@ def _serialization(node: Node, place: str) -> Serialization:
     if style not in STYLES[place]:
         raise Unsupported(f"the parameter {node.text('name')!r} has the style {style!r}, which is not for {place}")
     explode, reserved = node.get("explode").value, node.get("allowReserved").value
-    return Serialization(
-        style, explode if isinstance(explode, bool) else style == "form", allow_reserved=reserved is True
-    )
+    # Elsewhere it could change the path, which the user approves as it is written.
+    allow_reserved = reserved is True and place == "query"
+    return Serialization(style, explode if isinstance(explode, bool) else style == "form", allow_reserved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
 import mimetypes
 import os
@@ -22,8 +23,14 @@ MAX_LAYOUT_BYTES = 2_000_000
 INLINE_BYTES = 64 * 1024
 """Size up to which a result is built without a thread."""
 LINE_CHARS = 120
+MAX_LEVELS = 20
+"""Nesting up to which JSON is laid out on several lines."""
+MAX_GROWTH = 3
+"""Length of laid-out JSON above which it is returned as received, as a multiple of the received length."""
 _SHOWN_HEADERS = ("location", "link", "retry-after", "etag")
 _TEXT_TYPES = re.compile(r"text/|.*[/+](json|xml|yaml|x-yaml|javascript|graphql|x-www-form-urlencoded|ndjson)$|^$")
+_INTERNAL_CODECS = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")
+"""Codecs of Python that are not encodings of text in the web."""
 Block: TypeAlias = "str | list[str]"
 
 
@@ -62,15 +69,24 @@ def _text(body: bytes, media_type: str, reply: Reply) -> str | None:
     """Return a body as text; None if it is binary."""
     is_text = _TEXT_TYPES.match(media_type) is not None or b"\0" not in body[:4096]
     charset = re.search(r"charset=\"?([\w-]+)", reply.headers.get("content-type", ""))
+    errors = "strict" if not _TEXT_TYPES.match(media_type) else "replace"
     try:
-        text = body.decode(
-            charset[1] if charset else "utf-8", "strict" if not _TEXT_TYPES.match(media_type) else "replace"
-        )
-    except (LookupError, UnicodeDecodeError):
+        text = body.decode(_codec(charset[1]) if charset else "utf-8", errors)
+    except UnicodeError:
         return None
     if not is_text:
         return None
     return layout(text) if "json" in media_type and len(body) <= MAX_LAYOUT_BYTES else text
+
+
+def _codec(label: str) -> str:
+    """Return the name of a codec that a service may choose; UTF-8 in place of others."""
+    try:
+        found = codecs.lookup(label)
+    except (LookupError, ValueError):
+        return "utf-8"
+    is_text = getattr(found, "_is_text_encoding", True)
+    return found.name if is_text and label.lower().replace("-", "_") not in _INTERNAL_CODECS else "utf-8"
 
 
 def _saved(body: bytes, media_type: str, context: ToolContext) -> str:
@@ -105,19 +121,22 @@ def layout(text: str) -> str:
     """
     try:
         value = json.loads(text, parse_float=_Number, parse_int=_Number)
-        return _shown(_laid_out(value))
+        shown = _shown(_laid_out(value))
     except (ValueError, RecursionError):
         return text
+    # Deep nesting costs more in indentation than it helps.
+    return shown if len(shown) <= MAX_GROWTH * len(text) else text
 
 
-def _laid_out(value: JsonValue) -> Block:
-    """Return a value on one line, or as lines if it is longer than `LINE_CHARS`."""
+def _laid_out(value: JsonValue, level: int = 0) -> Block:
+    """Return a value on one line, or as lines if it is longer than `LINE_CHARS` and not nested too deeply."""
+    limit = LINE_CHARS if level < MAX_LEVELS else None
     match value:
         case dict():
-            parts = [_prefixed(f"{_dumped(name)}: ", _laid_out(item)) for name, item in value.items()]
-            return _joined(parts, "{", "}")
+            parts = [_prefixed(f"{_dumped(name)}: ", _laid_out(item, level + 1)) for name, item in value.items()]
+            return _joined(parts, "{", "}", limit)
         case list():
-            return _joined([_laid_out(item) for item in value], "[", "]")
+            return _joined([_laid_out(item, level + 1) for item in value], "[", "]", limit)
         case _Number():
             return str(value)
         case _:
@@ -132,10 +151,10 @@ def _prefixed(prefix: str, block: Block) -> Block:
     return prefix + block if isinstance(block, str) else [prefix + block[0], *block[1:]]
 
 
-def _joined(parts: list[Block], opening: str, closing: str) -> Block:
+def _joined(parts: list[Block], opening: str, closing: str, limit: int | None) -> Block:
     if all(isinstance(part, str) for part in parts):
         inline = opening + ", ".join(map(str, parts)) + closing
-        if len(inline) <= LINE_CHARS:
+        if limit is None or len(inline) <= limit:
             return inline
     lines = [opening]
     for index, part in enumerate(parts):

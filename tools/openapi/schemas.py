@@ -11,6 +11,7 @@ Keywords are copied one by one if they are well-formed. These changes are delibe
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -340,8 +341,12 @@ def _count(value: JsonValue) -> JsonValue:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
+def _is_finite(value: JsonValue) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
 def _number(value: JsonValue) -> JsonValue:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value) else None
 
 
 def _step(value: JsonValue) -> JsonValue:
@@ -356,7 +361,7 @@ def _kind(value: JsonValue) -> JsonValue:
 
 
 def _values(value: JsonValue) -> JsonValue:
-    return value if isinstance(value, list) and value else None
+    return [each for each in value if _is_finite(each)] or None if isinstance(value, list) else None
 
 
 def _names(value: JsonValue) -> JsonValue:
@@ -364,7 +369,10 @@ def _names(value: JsonValue) -> JsonValue:
 
 
 def _short(value: JsonValue) -> JsonValue:
-    return value if len(json.dumps(value)) <= 200 else None
+    try:
+        return value if len(json.dumps(value, allow_nan=False)) <= 200 else None
+    except ValueError:
+        return None
 
 
 _KEYWORDS: dict[str, Callable[[JsonValue], JsonValue]] = {

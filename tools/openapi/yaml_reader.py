@@ -8,6 +8,7 @@ Source: https://yaml.org/spec/1.2.2/#103-core-schema
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any, cast
 
@@ -153,7 +154,8 @@ def _scalar(event: Any) -> JsonValue:
         return text
     if _INTEGER.fullmatch(text) and tag != "float":
         return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
-    return float(text) if _FLOAT.fullmatch(text) else text
+    # A number that is too large for a float would be infinite, which JSON cannot express.
+    return number if _FLOAT.fullmatch(text) and math.isfinite(number := float(text)) else text
 
 
 def _key(value: JsonValue) -> str:

@@ -6,12 +6,17 @@ from typing import Any
 
 import pytest
 from fakes.api_documents import body_schema, document, load, post
+from fakes.contexts import tool_context
 from fakes.workplace import Workplace
 
 from harness.function_tools.schema import Checker
 from harness.ports.tool import Tool
 from tools.openapi import Credentials, LoadedApi, OpenApi, OpenApiTools
+from tools.openapi.client import Reply
 from tools.openapi.documents import parse_document
+from tools.openapi.request import outgoing
+from tools.openapi.result import layout, output_of
+from tools.openapi.security import Redactor
 from tools.openapi.tool import OperationTool
 from tools.openapi.yaml_reader import parse_yaml
 
@@ -246,3 +251,43 @@ async def test_paths_with_a_query_or_a_fragment(tmp_path: Path) -> None:
 def test_json_with_a_byte_order_mark_and_yaml_that_looks_like_json() -> None:
     assert parse_document(b'\xef\xbb\xbf{"a": 1}', "x") == {"a": 1}
     assert parse_document(b"{a: 1, b: [x,],}", "x") == {"a": 1, "b": ["x"]}
+
+
+async def test_reserved_characters_of_a_path_parameter_are_encoded() -> None:
+    place = {"name": "id", "in": "path", "required": True, "allowReserved": True, "schema": {"type": "string"}}
+    loaded = await load(document({"/x/{id}": {"get": {"parameters": [place]}}}))
+    tool: Any = loaded.tools[0]
+
+    sent = outgoing(tool.operation, "https://h", {"id": "7/refunds?admin=1"})
+
+    assert sent.url == "https://h/x/7%2Frefunds%3Fadmin%3D1"
+
+
+async def test_infinite_numbers_do_not_reach_a_schema() -> None:
+    schema = "{type: number, default: 1e999, maximum: 1e999, enum: [1e999, 2]}"
+    text = f"""
+        openapi: 3.1.0
+        servers: [{{url: "https://h"}}]
+        paths: {{/x: {{get: {{parameters: [{{name: n, in: query, schema: {schema}}}]}}}}}}
+    """
+    loaded = await load(text)
+
+    json.dumps(loaded.tools[0].parameters, allow_nan=False)
+
+
+@pytest.mark.parametrize("charset", ["idna", "undefined", "punycode", "unicode_escape", "rot13", "no-such"])
+async def test_charset_that_is_not_an_encoding_of_text_is_read_as_utf8(tmp_path: Path, charset: str) -> None:
+    reply = Reply(200, "OK", {"content-type": f"text/plain; charset={charset}"}, "a\\u0041-ä".encode())
+
+    output = await output_of("POST /x", reply, tool_context(tmp_path), Redactor(OpenApi("api")))
+
+    assert "a\\u0041-ä" in "".join(getattr(block, "text", "") for block in output.content)
+
+
+def test_layout_of_deeply_nested_json_stays_small() -> None:
+    nested = "[" * 300 + "1.10, " * 20_000 + "2" + "]" * 300
+    text = json.dumps({"a": {"b": ["x" * 100, "y" * 100]}})
+
+    assert len(layout(nested)) < 3 * len(nested)
+    assert "1.10, 1.10" in layout(nested)
+    assert layout(text).count("\n") > 2

@@ -49,7 +49,10 @@ class Target:
     """
 
     def __init__(self, name: str, risk: Risk, places: Places) -> None:
-        self.name = name
+        self.name = risk.rule_name or name
+        """Name for new rules."""
+        self.names = tuple(dict.fromkeys((self.name, name)))
+        """Names that rules match."""
         self.risk = risk
         self.places = places
 
@@ -194,8 +197,10 @@ def accesses_of(risk: Risk) -> tuple[PathAccess, ...]:
 
 
 def _names(rule: Rule, call: Target) -> bool:
-    name = call.name
-    return name == rule.tool or _names_server(rule.tool, name) or ("*" in rule.tool and fnmatchcase(name, rule.tool))
+    return any(
+        name == rule.tool or _names_server(rule.tool, name) or ("*" in rule.tool and fnmatchcase(name, rule.tool))
+        for name in call.names
+    )
 
 
 def _names_server(rule: str, tool: str) -> bool:

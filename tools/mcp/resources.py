@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import InvalidArguments
-from harness.function_tools.names import READ_RESOURCE
+from harness.function_tools.names import READ_RESOURCE, legal_tool_name
 from harness.function_tools.schema import Checker
 from harness.messages import JsonObject
 from harness.ports.tool import Tool, ToolContext, ToolOutput
@@ -64,7 +64,10 @@ class ReadResourceTool:
         return clean_line(f"{arguments.get('server', '')} {arguments.get('uri', '')}", 200).strip()
 
     def risk(self, arguments: JsonObject) -> Risk:
-        return Risk("execute", f"reads from the MCP server {arguments.get('server', '')}", access="shared")
+        server = str(arguments.get("server", ""))
+        # Rules for a server cover its resources, too.
+        rule_name = legal_tool_name("mcp", server, self.name) if server else ""
+        return Risk("execute", f"reads from the MCP server {server}", access="shared", rule_name=rule_name)
 
     async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
         del context

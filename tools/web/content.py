@@ -27,6 +27,7 @@ ContentType: TypeAlias = Literal["html", "pdf", "json", "image", "text"]
 
 _HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 _VAGUE_TYPES = frozenset(("", "application/octet-stream", "binary/octet-stream", "application/x-download", "unknown"))
+_MEDIA_TYPE = re.compile(r"[\w.+-]{1,50}/[\w.+-]{1,50}", re.ASCII)
 # Repeats are bounded: a match holds the interpreter lock, and no time limit or Esc can end it.
 _HTML_START = re.compile(rb"<(?:!doctype\s{1,20}html|html|head|body)[\s>]", re.IGNORECASE)
 _CHARSET = re.compile(r"charset\s{0,20}=\s{0,20}[\"']?\s{0,20}([\w.:-]{1,80})", re.IGNORECASE)
@@ -82,7 +83,9 @@ def page_of(response: Download, *, raw: bool = False) -> Page:
         return _html(response, text)
     if kind == "json" and not raw:
         return Page(response.url, "JSON", cleaned_text(_pretty(text)))
-    return Page(response.url, response.media_type or "text", cleaned_text(text).rstrip())
+    # The server chooses it, and it is shown outside the frame of the page.
+    media_type = response.media_type if _MEDIA_TYPE.fullmatch(response.media_type) else "text"
+    return Page(response.url, media_type, cleaned_text(text).rstrip())
 
 
 def content_type(response: Download) -> ContentType:

@@ -27,7 +27,7 @@ from tools.web.options import WebOptions
 from tools.web.robots import RobotsCache
 
 PAGE_CHARS = 40_000
-FRAME_CHARS = 700
+FRAME_CHARS = 1_000
 """Most characters around a part of a page, without its URL."""
 LONGEST_ERROR = 2_000
 CONVERSION_SECONDS = 30.0
@@ -183,11 +183,14 @@ def _shown(page: Page, offset: int, limit: int) -> ToolOutput:
         return ToolOutput.failure(f"{page.url} has {total:,} characters; offset {offset:,} is past its end.")
     end = _end(text, offset, max(1_000, limit - FRAME_CHARS - 2 * len(page.url)))
     part = text[offset:end]
-    facts = [page.title, page.kind, _range(offset, end, total), *page.notes]
+    # The title is content of the page: inside the frame, not here.
+    facts = [page.kind, _range(offset, end, total), *page.notes]
     header = f"{page.url}\n[{' · '.join(fact for fact in facts if fact)}]"
     details: JsonObject = {"url": page.url, "kind": page.kind, "title": page.title, "offset": offset, "end": end}
+    title = f"Title: {page.title}\n\n" if page.title else ""
+    content = [framed(title + part, page.url)] if part or title else []
     return ToolOutput.text(
-        f"{header}\n{framed(part, page.url)}" if part else f"{header}\nThe page contains no text.",
+        "\n".join([header, *([] if part else ["The page contains no text."]), *content]),
         view=TextView(part, "markdown" if page.kind.startswith("HTML") else ""),
         details={**details, "total": total},
     )

@@ -43,7 +43,8 @@ def pdf_text(data: bytes) -> PdfText:
     except FetchError:
         raise
     except Exception as error:  # a damaged file can raise anything
-        raise FetchError(f"The PDF is damaged: {type(error).__name__}: {error}"[:300]) from error
+        # Without the text of the error, which can quote the file.
+        raise FetchError(f"The PDF is damaged ({type(error).__name__}).") from error
 
 
 def _read(reader: PdfReader) -> PdfText:

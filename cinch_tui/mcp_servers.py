@@ -168,7 +168,7 @@ class _Servers:
                 if server.enabled:
                     self._invalid.append(InvalidServer(server, str(error)))
                 else:
-                    # Reported once somebody wants to use it.
+                    # Reported when it is used.
                     servers.append(replace(server, problem=str(error)))
         return ConfiguredServers(
             tuple(servers), tuple(self._notices), tuple(self._invalid), tuple(self._untrusted), self._overridden

@@ -66,7 +66,7 @@ class ServerFiles(Struct, frozen=True):
         """Return a server that can be started.
 
         Raises:
-            ConfigError: there is none of that name, or it has no effect; the text says why.
+            ConfigError: No server has that name, or it has no effect; the text says why.
         """
         found = self.configured
         server = next((each for each in found.servers if each.name == name), None)

@@ -121,7 +121,7 @@ def _paths(source: str, cwd: Path) -> list[Path]:
     """Return the existing files of a program, or the named file.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: No such file exists.
     """
     if source not in PROGRAMS:
         path = cwd / Path(source).expanduser()

@@ -202,7 +202,7 @@ class Stage:
             assert self.agent.messages == kept
 
     async def fork(self, number: int) -> None:
-        """Continue a copy in another agent; then go on with the copy or with the original."""
+        """Continue a copy in another agent; then continue the copy or the original."""
         if not self.agent.messages:
             return
         original, requests, has_changed = self.agent, list(self.requests), self.has_changed

@@ -197,9 +197,18 @@ def _pretty(text: str) -> str:
     if len(text) > LARGEST_PRETTY:
         return text
     try:
-        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        parts = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(json.loads(text))
+        shown: list[str] = []
+        room = 2 * LARGEST_PRETTY
+        for part in parts:
+            room -= len(part)
+            if room < 0:
+                # Deep nesting costs more in indentation than it helps.
+                return text
+            shown.append(part)
     except (ValueError, RecursionError):
         return text
+    return "".join(shown)
 
 
 def _image(response: Download) -> Page:

@@ -165,6 +165,13 @@ def test_type_is_that_of_the_content(body: str, declared: str, kind: str) -> Non
     assert page(body, declared).kind == kind
 
 
+def test_nested_json_that_indentation_would_multiply_stays_as_it_is() -> None:
+    body = "[" * 300 + ",".join(["1"] * 20_000) + "]" * 300
+
+    assert page(body, "application/json").text == body
+    assert page('{"a": [1]}', "application/json").text == '{\n  "a": [\n    1\n  ]\n}'
+
+
 def test_page_with_too_many_tags_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html_text, "MOST_TAGS", 1_000)
 

@@ -52,7 +52,7 @@ async def _median(call) -> float:
 def modules_without_servers() -> list[str]:
     """Return the modules of the SDK that a start without servers loads."""
     names = "{m.split('.')[0] for m in sys.modules} & {'mcp', 'mcp_types', 'httpx2'}"
-    code = f"import sys, cinch_tui.assembly; print(*{names})"
+    code = f"import sys, cinch_tui.assembly.building; print(*{names})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
     return done.stdout.split()
 

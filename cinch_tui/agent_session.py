@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
-    from cinch_tui.assembly import Assembly
+    from cinch_tui.assembly.assembly import Assembly
     from cinch_tui.automatic_titles import AutomaticTitles
     from cinch_tui.config.options import Options
     from cinch_tui.config.settings import Settings

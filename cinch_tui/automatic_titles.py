@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
-    from cinch_tui.assembly import Assembly
+    from cinch_tui.assembly.assembly import Assembly
     from cinch_tui.config.settings import Settings
     from cinch_tui.reports.notices import NoticeLevel
     from harness.context.history import History

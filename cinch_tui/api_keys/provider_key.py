@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from cinch_tui.assembly import Assembly
+from cinch_tui.assembly.assembly import Assembly
 from cinch_tui.models.connecting import connect, endpoint_of
 from cinch_tui.reports.formatting import app_hints
 from harness import errors

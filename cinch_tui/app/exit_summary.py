@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cinch_tui.agent_session import resume_hint
-from cinch_tui.assembly import Assembly
+from cinch_tui.assembly.assembly import Assembly
 from harness.context.history import is_prompt
 from harness.events import Event, RequestStart
 from harness.messages import AssistantMessage, Message, UserMessage

@@ -25,7 +25,7 @@ MODULES = (
     "harness.agent.guardrails",
     "cinch_tui.widgets.prompt.history",
     "cinch_tui.transcript.blocks",
-    "cinch_tui.assembly",
+    "cinch_tui.assembly.building",
     "cinch_tui.controller.bridge",
     "cinch_tui.user_dialogs.interaction",
     "cinch_tui.reports.summaries",

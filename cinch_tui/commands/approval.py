@@ -14,7 +14,7 @@ from harness.errors import ConfigError
 from harness.permissions import Rule
 
 if TYPE_CHECKING:
-    from cinch_tui.assembly import Folder
+    from cinch_tui.assembly.folder import Folder
 
 APPROVAL = CommandGroup("Approval")
 

@@ -25,7 +25,7 @@ from harness.errors import CinchError, ConfigError, NoSessionYet, SessionError
 if TYPE_CHECKING:
     from textual.app import App
 
-    from cinch_tui.assembly import Assembly
+    from cinch_tui.assembly.assembly import Assembly
     from cinch_tui.controller.chat_session import ChatView
     from cinch_tui.widgets.prompt.history import PromptHistory
     from harness.events import Event
@@ -156,7 +156,7 @@ class SessionController(ChatSession):
         self._loaded = await asyncio.to_thread(partial(load_reference, reference, fork=options.fork))
 
     async def _assemble(self, model: Model | None) -> Assembly:
-        from cinch_tui.assembly import assemble
+        from cinch_tui.assembly.building import assemble
         from cinch_tui.user_dialogs.interaction import DialogInteraction
 
         user = DialogInteraction(self.app, grace=self.grace, editor=self.settings.ui.editor)
@@ -270,7 +270,7 @@ class SessionController(ChatSession):
         self.app.run_worker(work, group="session-index", exclusive=True)
 
     def _announce_tour(self) -> None:
-        from cinch_tui.assembly import TOUR
+        from cinch_tui.assembly.building import TOUR
 
         if self.agent.state.model.spec.name == TOUR and not len(self.agent.history):
             self.notice("This is the tour: a scripted model and a scratch project. Type any message and press Enter.")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from textual.screen import Screen
 
-    from cinch_tui.assembly import Assembly
+    from cinch_tui.assembly.assembly import Assembly
     from cinch_tui.panels.subagents import Subagents
     from cinch_tui.widgets.item_list import ItemRow
     from harness.agent.agent import Agent

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from cinch_tui import __version__
 from cinch_tui.agent_session import NOT_READY, READ_ONLY, AgentSession, resume_hint
-from cinch_tui.assembly import assemble, wanted_session
+from cinch_tui.assembly.building import assemble, wanted_session
 from cinch_tui.attached_files import attach_files
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options

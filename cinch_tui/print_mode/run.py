@@ -15,7 +15,8 @@ from typing import TextIO
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from cinch_tui.assembly import Assembly, assemble, wanted_session
+from cinch_tui.assembly.assembly import Assembly
+from cinch_tui.assembly.building import assemble, wanted_session
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings

@@ -20,7 +20,7 @@ from harness.messages import JsonObject
 from harness.session.records import to_bytes, writable
 
 if TYPE_CHECKING:
-    from cinch_tui.assembly import Assembly
+    from cinch_tui.assembly.assembly import Assembly
     from harness.session.resume import LoadedSession
 
 

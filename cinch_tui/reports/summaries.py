@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from cinch_tui.api_keys.key_store import KeyStore
-from cinch_tui.assembly import Assembly
+from cinch_tui.assembly.assembly import Assembly
 from cinch_tui.reports.citations import text_with_sources
 from harness.agent.agent import Agent
 from harness.context.history import is_prompt

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Static
 
-from cinch_tui.assembly import Assembly
+from cinch_tui.assembly.assembly import Assembly
 from cinch_tui.context_edits import ContextEdits, EditAction
 from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.reports.context import (

@@ -83,7 +83,7 @@ def _served_settings(settings: Settings) -> Settings:
 
 async def _serve(options: Options, settings: Settings, arguments: _Arguments) -> int:
     # Imported here, since the SDK takes a second: mistakes in the arguments are reported before.
-    from cinch_tui.assembly import assemble
+    from cinch_tui.assembly.building import assemble
     from harness.agent.tool_session import ToolSession
     from providers.demo import scripted
     from tools.mcp.serve import ClientApproval, ToolServer, serve_http, serve_stdio

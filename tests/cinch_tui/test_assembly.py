@@ -8,7 +8,8 @@ import pytest
 from fakes.contexts import tool_context
 from fakes.model_server import Failure, ModelServer, Reply
 
-from cinch_tui.assembly import Assembly, assemble
+from cinch_tui.assembly.assembly import Assembly
+from cinch_tui.assembly.building import assemble
 from cinch_tui.cli.start import config_sources
 from cinch_tui.config.names import build
 from cinch_tui.config.options import Options

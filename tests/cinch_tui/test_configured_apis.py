@@ -17,7 +17,7 @@ from fakes.cinch_process import CINCH
 from fakes.cinch_process import run as run_process
 from fakes.model_server import ModelServer, Reply
 
-from cinch_tui.assembly import assemble
+from cinch_tui.assembly.building import assemble
 from cinch_tui.cli.start import config_sources
 from cinch_tui.config.api_tables import read_apis
 from cinch_tui.config.layers import Config, load_config
@@ -262,7 +262,8 @@ def test_list_shows_tools_and_reasons(home: Home) -> None:
 
 
 def test_nothing_is_imported_without_an_api() -> None:
-    code = "import sys, cinch_tui.assembly; print(sorted(m for m in sys.modules if 'openapi' in m or m == 'yaml'))"
+    loaded = "sorted(m for m in sys.modules if 'openapi' in m or m == 'yaml')"
+    code = f"import sys, cinch_tui.assembly.building; print({loaded})"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

@@ -12,7 +12,7 @@ import pytest
 from fakes.cinch_process import CINCH, run
 from fakes.model_server import ModelServer, Reply
 
-from cinch_tui.assembly import assemble
+from cinch_tui.assembly.building import assemble
 from cinch_tui.cli.arguments import parse_arguments
 from cinch_tui.cli.start import config_sources, prepare
 from cinch_tui.config.layers import load_config

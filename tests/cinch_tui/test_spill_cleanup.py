@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.assembly import assemble
+from cinch_tui.assembly.building import assemble
 from cinch_tui.cli.start import config_sources
 from cinch_tui.config.names import build
 from cinch_tui.config.options import Options

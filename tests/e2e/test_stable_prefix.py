@@ -16,7 +16,8 @@ from fakes.model_server import Cut, ModelServer, Reply
 from fakes.people import ScriptedUser
 from fakes.prompt_cache import MARK
 
-from cinch_tui.assembly import Assembly, assemble, wanted_session
+from cinch_tui.assembly.assembly import Assembly
+from cinch_tui.assembly.building import assemble, wanted_session
 from cinch_tui.cli.arguments import parse_arguments
 from cinch_tui.cli.start import prepare
 from harness.approval.modes import EXECUTE, PLAN

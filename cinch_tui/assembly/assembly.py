@@ -1,78 +1,40 @@
-"""Construction of an agent from options and settings; the only module that imports from every package."""
+"""An agent with its workspace, keys and session: connecting other models, resuming sessions, reloading its folder."""
 
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_tools import ApiTools
-from cinch_tui.config.agent_options import agent_options
+from cinch_tui.assembly.folder import Folder, read_folder
 from cinch_tui.config.options import Options
-from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
 from cinch_tui.mcp_session import McpSession
-from cinch_tui.models.connecting import choose_model, connect, connect_spec, full_name, optional_models
-from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules, reload_rules
+from cinch_tui.models.connecting import connect, connect_spec, full_name
+from cinch_tui.permissions import reload_rules
 from cinch_tui.reports.notices import lost_jobs_notice
 from cinch_tui.session_recording import SessionRecording
-from cinch_tui.trust.prompt import folder_state, skipped_notices
-from cinch_tui.trust.store import FolderTrust
-from cinch_tui.web_options import secret_variables, web_options
 from harness.agent.agent import Agent
 from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.errors import ConfigError, SessionLocked
-from harness.execution.spill import forget_old_spills
 from harness.instructions.changes import EnvironmentReminders
-from harness.instructions.loading import (
-    build_system_prompt,
-    describe_environment,
-    load_instructions,
-    quoted,
-)
-from harness.messages import Message, new_id
-from harness.ports.interaction import UserInteraction
+from harness.messages import Message
 from harness.ports.provider import Model
-from harness.ports.tool import Tool
-from harness.session.paths import project_dir
 from harness.session.recorder import SessionRecorder
 from harness.session.snapshots import Snapshots
 from harness.thinking_level import ThinkingLevel
 from harness.workspace.workspace import Workspace
 from providers.model_catalog.prices import PriceCache, PricedModelInfo
-from tools import OPTIONAL_TOOLS, builtin_tools
 
 # Modules that read sessions are imported when one is read: most starts begin a new session.
 if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
-
-TOUR = "demo/tour"
-
-
-class Folder(Struct, frozen=True):
-    """Instructions that the folder of an agent brings along, as far as the user trusts it."""
-
-    prompt: str
-    """System prompt with the trusted instruction files."""
-
-    instructions: str
-    """The part of the prompt that comes from instruction files."""
-
-    trust: FolderTrust
-    """Trust in the folder."""
-
-    ignored: tuple[str, ...]
-    """Files that have no effect without trust, relative to the root of the folder."""
-
-    problems: tuple[str, ...]
-    """Problems with files, for the user."""
 
 
 class Assembly(Struct):
@@ -109,8 +71,18 @@ class Assembly(Struct):
         spec, named = self.agent.state.model.spec, name.partition("/")[0]
         base_url = spec.base_url if named == spec.provider else ""
         model = connect(name, base_url=base_url or None, credentials=self.keys, thinking=thinking)
-        _prepare(model, self.agent, self.options.paths)
+        self.prepare(model)
         return model
+
+    def prepare(self, model: Model) -> None:
+        """Report replayed requests that differ from recorded ones; cache the price lookup, which is slow, for a day."""
+        if isinstance(model.info, PricedModelInfo):
+            model.info.cache = PriceCache(self.options.paths.cache / "prices")
+        if model.spec.provider == "replay":
+            from providers.cassette.provider import ReplayProvider
+
+            if isinstance(model.provider, ReplayProvider):
+                model.provider.queue.on_mismatch = partial(self.agent.notify, level="warning")
 
     def start_session(self) -> None:
         """Start a new session in a file of its own."""
@@ -180,7 +152,7 @@ class Assembly(Struct):
         except ConfigError as error:
             self.warnings.append(f"The model of the session is not available; {current.name} replaces it. {error}")
             return None
-        _prepare(model, self.agent, self.options.paths)
+        self.prepare(model)
         return model
 
     def _is_open_elsewhere(self, path: Path) -> bool:
@@ -219,7 +191,7 @@ class Assembly(Struct):
             ConfigError: a rule that asks or denies is invalid.
         """
         root = self.workspace.root
-        folder = await _read_folder(options, root)
+        folder = await read_folder(options, root)
         problems = await asyncio.to_thread(reload_rules, self.agent.state.permissions.store, options, settings, root)
         self.options, self.settings, self.folder = options, settings, folder
         permissions = self.agent.state.permissions
@@ -255,144 +227,7 @@ class Assembly(Struct):
             recording.start(self.agent, store)
 
 
-async def assemble(
-    options: Options,
-    settings: Settings,
-    user: UserInteraction,
-    loaded: LoadedSession | None = None,
-    model: Model | None = None,
-) -> Assembly:
-    """Create the agent of a start, with the loaded session if there is one.
-
-    Raises:
-        NoModel: no model was named and no provider has a key.
-        ConfigError, SessionError: the configuration or the session is invalid.
-    """
-    keys = KeyStore(options.paths, options.environ)
-    if model is None:
-        model = await asyncio.to_thread(choose_model, settings, keys, loaded)
-    assembly = await _build(options, settings, user, model, keys)
-    summarizer = assembly.agent.options.compact_model
-    for each in (model, *assembly.agent.options.fallback, *([summarizer] if summarizer else [])):
-        _prepare(each, assembly.agent, options.paths)
-    assembly.warnings.extend(await assembly.apis.load(options, settings))
-    if loaded is None:
-        assembly.start_session()
-    else:
-        assembly.warnings.extend(loaded.warnings)
-        await assembly.resume(loaded, read_only=options.read_only)
-    return assembly
-
-
 def _copy_of(loaded: LoadedSession) -> LoadedSession:
     from harness.session.references import SessionReference, load_reference
 
     return load_reference(SessionReference(loaded.path, loaded.target), fork=True)
-
-
-async def _build(options: Options, settings: Settings, user: UserInteraction, model: Model, keys: KeyStore) -> Assembly:
-    root = _root(options, model)
-    spill_dir = options.paths.cache / "output" / new_id()
-    await asyncio.to_thread(forget_old_spills, spill_dir.parent)
-    workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
-    folder = await _read_folder(options, root)
-    available = _tools(settings, keys)
-    tools = [tool for tool in available if is_enabled(tool, settings)]
-    rules, warnings = load_rules(options, settings, root)
-    thinking, names = settings.model.thinking, settings.providers.fallback
-    fallback, missing = await asyncio.to_thread(optional_models, "providers.fallback", names, keys, thinking)
-    named = (settings.context.model,) if settings.context.model else ()
-    summarizers, unavailable = await asyncio.to_thread(optional_models, "context.model", named, keys, "off")
-    warnings.extend((*missing, *unavailable))
-    warnings.extend(ineffective_rules(rules.rules, {tool.name for tool in available}))
-    reminders = EnvironmentReminders(root, options.paths.config, project=folder.trust.is_trusted)
-    here = replace(
-        agent_options(settings, headless=options.headless),
-        workspace=workspace,
-        user=user,
-        grants=rules,
-        fallback=fallback,
-        compact_model=next(iter(summarizers), None),
-        spill_dir=spill_dir,
-        get_reminders=reminders,
-    )
-    agent = Agent(model, tools, folder.prompt, here)
-    agent.state.permissions.loosest = settings.approval.loosest_mode
-    kept_in = project_dir(options.paths.state, root) / "originals" if options.keep_session else spill_dir / "originals"
-    originals = Snapshots(lambda: kept_in / agent.session_id)
-    workspace.on_change(originals.observe)
-    return Assembly(
-        options,
-        settings,
-        agent,
-        workspace,
-        keys,
-        originals,
-        folder,
-        reminders,
-        ApiTools(agent),
-        McpSession(agent, options, settings),
-        warnings=[*folder.problems, *warnings],
-    )
-
-
-async def _read_folder(options: Options, root: Path) -> Folder:
-    files, trust = await asyncio.to_thread(folder_state, options, root)
-    loaded = await load_instructions(root, options.paths.config, project=trust.is_trusted)
-    environment = await asyncio.to_thread(describe_environment, root)
-    return Folder(
-        prompt=options.system or build_system_prompt(environment, loaded.instructions),
-        instructions=quoted(loaded.instructions),
-        trust=trust,
-        ignored=tuple(files.label(each.path) for each in files.found if each.path in trust.inert),
-        problems=(*loaded.problems, *skipped_notices(files, trust, headless=options.headless)),
-    )
-
-
-def _tools(settings: Settings, keys: KeyStore) -> list[Tool]:
-    tools = builtin_tools(
-        secrets=secret_variables,
-        compression=settings.tools.bash_compression,
-        optional=OPTIONAL_TOOLS,
-        web=web_options(settings.web, keys),
-    )
-    # With a depth of 0 the model has no tool for subagents.
-    return [tool for tool in tools if tool.name != "delegate_subagent" or settings.subagents.max_depth > 0]
-
-
-def _prepare(model: Model, agent: Agent, paths: Paths) -> None:
-    """Report replayed requests that differ from recorded ones; cache the price lookup, which is slow, for a day."""
-    if isinstance(model.info, PricedModelInfo):
-        model.info.cache = PriceCache(paths.cache / "prices")
-    if model.spec.provider == "replay":
-        from providers.cassette.provider import ReplayProvider
-
-        if isinstance(model.provider, ReplayProvider):
-            model.provider.queue.on_mismatch = partial(agent.notify, level="warning")
-
-
-def _root(options: Options, model: Model) -> Path:
-    """Return the folder of the agent; for the tour, a temporary copy of a small project."""
-    if model.spec.name != TOUR:
-        return options.cwd
-    from providers.demo.tour import SAMPLE
-
-    root = Path(tempfile.mkdtemp(prefix="cinch-tour-"))
-    for name, text in SAMPLE.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return root
-
-
-def wanted_session(options: Options) -> LoadedSession | None:
-    """Load the session to resume; None for a new session.
-
-    Raises:
-        SessionMissing, SessionTooNew, SessionError: the session cannot be loaded.
-    """
-    from harness.session.references import find_reference, load_reference
-
-    if not options.resume:
-        return None
-    return load_reference(find_reference(options.paths.data, options.cwd, options.resume), fork=options.fork)

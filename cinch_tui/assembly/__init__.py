@@ -1,0 +1,1 @@
+"""Construction of an agent from options and settings."""

@@ -1,0 +1,152 @@
+"""Construction of an agent from options and settings; the only module that builds the concrete parts."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from cinch_tui.api_keys.key_store import KeyStore
+from cinch_tui.api_tools import ApiTools
+from cinch_tui.assembly.assembly import Assembly
+from cinch_tui.assembly.folder import read_folder
+from cinch_tui.config.agent_options import agent_options
+from cinch_tui.config.options import Options
+from cinch_tui.config.settings import Settings
+from cinch_tui.mcp_session import McpSession
+from cinch_tui.models.connecting import choose_model, optional_models
+from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules
+from cinch_tui.web_options import secret_variables, web_options
+from harness.agent.agent import Agent
+from harness.execution.spill import forget_old_spills
+from harness.instructions.changes import EnvironmentReminders
+from harness.messages import new_id
+from harness.ports.interaction import UserInteraction
+from harness.ports.provider import Model
+from harness.ports.tool import Tool
+from harness.session.paths import project_dir
+from harness.session.snapshots import Snapshots
+from harness.workspace.workspace import Workspace
+from tools import OPTIONAL_TOOLS, builtin_tools
+
+# Modules that read sessions are imported when one is read: most starts begin a new session.
+if TYPE_CHECKING:
+    from harness.session.resume import LoadedSession
+
+TOUR = "demo/tour"
+
+
+async def assemble(
+    options: Options,
+    settings: Settings,
+    user: UserInteraction,
+    loaded: LoadedSession | None = None,
+    model: Model | None = None,
+) -> Assembly:
+    """Create the agent of a start, with the loaded session if there is one.
+
+    Raises:
+        NoModel: no model was named and no provider has a key.
+        ConfigError, SessionError: the configuration or the session is invalid.
+    """
+    keys = KeyStore(options.paths, options.environ)
+    if model is None:
+        model = await asyncio.to_thread(choose_model, settings, keys, loaded)
+    assembly = await _build(options, settings, user, model, keys)
+    summarizer = assembly.agent.options.compact_model
+    for each in (model, *assembly.agent.options.fallback, *([summarizer] if summarizer else [])):
+        assembly.prepare(each)
+    assembly.warnings.extend(await assembly.apis.load(options, settings))
+    if loaded is None:
+        assembly.start_session()
+    else:
+        assembly.warnings.extend(loaded.warnings)
+        await assembly.resume(loaded, read_only=options.read_only)
+    return assembly
+
+
+async def _build(options: Options, settings: Settings, user: UserInteraction, model: Model, keys: KeyStore) -> Assembly:
+    root = _root(options, model)
+    spill_dir = options.paths.cache / "output" / new_id()
+    await asyncio.to_thread(forget_old_spills, spill_dir.parent)
+    workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
+    folder = await read_folder(options, root)
+    available = _tools(settings, keys)
+    tools = [tool for tool in available if is_enabled(tool, settings)]
+    rules, warnings = load_rules(options, settings, root)
+    thinking, names = settings.model.thinking, settings.providers.fallback
+    fallback, missing = await asyncio.to_thread(optional_models, "providers.fallback", names, keys, thinking)
+    named = (settings.context.model,) if settings.context.model else ()
+    summarizers, unavailable = await asyncio.to_thread(optional_models, "context.model", named, keys, "off")
+    warnings.extend((*missing, *unavailable))
+    warnings.extend(ineffective_rules(rules.rules, {tool.name for tool in available}))
+    reminders = EnvironmentReminders(root, options.paths.config, project=folder.trust.is_trusted)
+    here = replace(
+        agent_options(settings, headless=options.headless),
+        workspace=workspace,
+        user=user,
+        grants=rules,
+        fallback=fallback,
+        compact_model=next(iter(summarizers), None),
+        spill_dir=spill_dir,
+        get_reminders=reminders,
+    )
+    agent = Agent(model, tools, folder.prompt, here)
+    agent.state.permissions.loosest = settings.approval.loosest_mode
+    kept_in = project_dir(options.paths.state, root) / "originals" if options.keep_session else spill_dir / "originals"
+    originals = Snapshots(lambda: kept_in / agent.session_id)
+    workspace.on_change(originals.observe)
+    return Assembly(
+        options,
+        settings,
+        agent,
+        workspace,
+        keys,
+        originals,
+        folder,
+        reminders,
+        ApiTools(agent),
+        McpSession(agent, options, settings),
+        warnings=[*folder.problems, *warnings],
+    )
+
+
+def _tools(settings: Settings, keys: KeyStore) -> list[Tool]:
+    tools = builtin_tools(
+        secrets=secret_variables,
+        compression=settings.tools.bash_compression,
+        optional=OPTIONAL_TOOLS,
+        web=web_options(settings.web, keys),
+    )
+    # With a depth of 0 the model has no tool for subagents.
+    return [tool for tool in tools if tool.name != "delegate_subagent" or settings.subagents.max_depth > 0]
+
+
+def _root(options: Options, model: Model) -> Path:
+    """Return the folder of the agent; for the tour, a temporary copy of a small project."""
+    if model.spec.name != TOUR:
+        return options.cwd
+    from providers.demo.tour import SAMPLE
+
+    root = Path(tempfile.mkdtemp(prefix="cinch-tour-"))
+    for name, text in SAMPLE.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+def wanted_session(options: Options) -> LoadedSession | None:
+    """Load the session to resume; None for a new session.
+
+    Raises:
+        SessionMissing, SessionTooNew, SessionError: the session cannot be loaded.
+    """
+    from harness.session.references import find_reference, load_reference
+
+    if not options.resume:
+        return None
+    return load_reference(find_reference(options.paths.data, options.cwd, options.resume), fork=options.fork)

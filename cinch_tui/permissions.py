@@ -34,6 +34,8 @@ _GROUPS = {READ, WRITE, "write"}
 class HeadlessApproval(NonInteractive):
     """No user, and every call that needs approval is allowed, except dangerous ones."""
 
+    denies_calls = False
+
     async def approve(self, request: ApprovalRequest) -> Approval:
         if request.risk.level == "dangerous":
             return await super().approve(request)

@@ -261,7 +261,7 @@ class SummaryQuestion:
         """Return a request like the next one of the run, so that the provider's cache serves its beginning."""
         run, state = self._run, self._run.state
         shown = converted([*state.context.view.messages, synthetic(question.prompt)], run.options.convert_to_llm)
-        tools = request_specs(run.tools, self._model, run.permissions)
+        tools = request_specs(run.tools, self._model, run.permissions, run.user, run.hooks.hooks)
         request = replace(request, messages=with_sent_calls(shown, state.tools, state.late), tools=tools)
         return await run.hooks.before_model(request)
 

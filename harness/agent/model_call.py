@@ -192,7 +192,7 @@ class _ModelCall:
     async def _request(self) -> Request:
         run = self._run
         with as_stream_error("the tools could not be listed"):
-            tools = request_specs(run.tools, self._model, run.permissions)
+            tools = request_specs(run.tools, self._model, run.permissions, run.user, run.hooks.hooks)
         request = replace(
             await request_of(run.options, run.state, self._model.spec, run.bus.session_id),
             messages=with_sent_calls(self._context.messages, run.state.tools, run.state.late),

@@ -87,6 +87,9 @@ class DenyList(Hooks):
             "Use another tool, or explain to the user what it was needed for."
         )
 
+    def reviews(self, tool_name: str) -> bool:
+        return self._denies(tool_name)
+
     def _denies(self, name: str) -> bool:
         return any(fnmatchcase(name, pattern) for pattern in self._patterns)
 
@@ -127,6 +130,10 @@ class LoopDetection(Hooks):
 
     def for_run(self) -> LoopDetection:
         return LoopDetection(lookback=self._lookback, times=self._times, repeats=self._repeats)
+
+    def reviews(self, tool_name: str) -> bool:
+        # It judges repeated calls, not what a call does.
+        return False
 
     async def before_tool(self, call: ToolCall) -> Block | None:
         if not self._is_stuck(_key(call)):

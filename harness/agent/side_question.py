@@ -99,7 +99,7 @@ async def _request(agent: AgentBase, messages: Sequence[Message]) -> Request:
     tools: Sequence[Tool] = state.available_tools
     if options.tool_filter is not None:
         tools = options.tool_filter(tools, agent.history.messages)
-    specs = request_specs(tools, state.model, state.permissions)
+    specs = request_specs(tools, state.model, state.permissions, options.user, options.hooks)
     shown = await side_context(options, state, messages, specs)
     request = await request_of(options, state, state.model.spec, agent.session_id)
     request = replace(request, messages=with_sent_calls(shown, state.tools, state.late), tools=specs)

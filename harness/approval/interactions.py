@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from harness.events import QuestionAnswered, QuestionAsked
-from harness.ports.interaction import BatchQuestions, UserInteraction, ask_all
+from harness.ports.interaction import BatchQuestions, UserInteraction, ask_all, denies_calls
 from harness.publishing import Bus
 from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
 
@@ -49,6 +49,7 @@ class SharedInteraction(BatchQuestions):
     """User shared by several agents: one question at a time."""
 
     def __init__(self, user: UserInteraction, lock: asyncio.Lock) -> None:
+        self.denies_calls = denies_calls(user)
         self._user = user
         self._lock = lock
 
@@ -108,6 +109,7 @@ class AttributedInteraction(BatchQuestions):
     """User as seen by a subagent: each question names who asks."""
 
     def __init__(self, user: UserInteraction, name: str) -> None:
+        self.denies_calls = denies_calls(user)
         self._user = user
         self._name = name
 

@@ -142,6 +142,13 @@ class Hooks:
         """
         return None
 
+    def reviews(self, tool_name: str) -> bool:
+        """Return True if `before_tool` decides about calls of a tool; the model's service then never runs it.
+
+        Calls that a service runs itself, such as its web search, pass neither `before_tool` nor `after_tool`.
+        """
+        return type(self).before_tool is not Hooks.before_tool
+
     async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
         """Run after the call's `ToolExecutionEnd`."""
 

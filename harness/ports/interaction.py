@@ -62,8 +62,15 @@ def shortest_timeout(questions: Sequence[Question]) -> float | None:
     return min((each.timeout for each in questions if each.timeout is not None), default=None)
 
 
+def denies_calls(user: UserInteraction) -> bool:
+    """Return the attribute `denies_calls`: True if every call that needs approval is denied. False if there is none."""
+    return getattr(user, "denies_calls", False)
+
+
 class NonInteractive:
     """No user, as in print mode: every call that needs approval is denied."""
+
+    denies_calls: bool = True
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         return Denied("no user is available to approve this call; continue without it", non_interactive=True)

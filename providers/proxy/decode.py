@@ -30,7 +30,7 @@ from providers.wire.blocks import new_call_id
 from providers.wire.citations import citation, objects, placed
 
 BLOCKS: Mapping[str, BlockKind] = {"text": "text", "thinking": "thinking", "tool_call": "tool_call"}
-STOPS: Mapping[str, StopReason] = {"length": "length", "tool_use": "tool_use"}
+STOPS: Mapping[str, StopReason] = {"length": "length", "tool_use": "tool_use", "pause": "pause"}
 COUNTED = ("input", "output", "cache_read", "cache_write")
 CITED = ("url", "title", "quote", "start", "end")
 FILTERED = "content_filtered"

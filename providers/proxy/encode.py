@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec.structs import asdict
-
 from harness.messages import (
     AssistantContent,
     AssistantMessage,
@@ -40,7 +38,10 @@ def encode(request: Request) -> JsonObject:
     }
     answer = request.output_schema
     optional: JsonObject = {
-        "tools": [asdict(tool) for tool in request.tools],
+        "tools": [
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+            for tool in request.tools
+        ],
         "answer_schema": {"name": answer.name, "schema": answer.schema} if answer else None,
     }
     return {

@@ -20,22 +20,15 @@ from msgspec.structs import replace
 
 from cinch_tui.reports.citations import sources_of
 from harness.agent.agent import Agent
-from harness.agent.hosted_tools import request_specs
 from harness.agent.options import AgentOptions
 from harness.agent.reply import ReplyBuilder
-from harness.approval.modes import EXECUTE
-from harness.approval.policy import Permissions
-from harness.approval.rules import parse_rule
-from harness.approval.store import RuleStore
 from harness.deltas import Delta
 from harness.messages import AssistantMessage, JsonObject, ModelSpec, Text, Thinking, user
-from harness.permissions import Effect
 from harness.ports.provider import Hosting, Request, ToolSpec
 from providers import Secret, connect
 from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode as encode_messages
 from providers.anthropic.thinking import thinking_form
-from providers.demo import scripted
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import encode as encode_gemini
@@ -352,37 +345,3 @@ async def test_rejected_search_is_left_out_and_the_request_repeated(
     assert reply.text == "Hello"
     declared = ["web_search" in str(sent.body["tools"]) for sent in server.requests]
     assert declared == [True, False, False]
-
-
-@pytest.mark.parametrize(
-    ("rules", "approval", "is_hosted"),
-    [
-        ([], "smart", True),
-        ([], "off", True),
-        ([], "on", False),
-        ([("allow", "web_search")], "smart", True),
-        ([("ask", "web_search")], "smart", False),
-        ([("deny", "web_*")], "off", False),
-        ([("deny", "read(secrets/**)"), ("ask", "bash")], "smart", True),
-    ],
-)
-def test_service_searches_only_if_no_mode_or_rule_asks_about_single_searches(
-    rules: list[tuple[Effect, str]], approval: Any, is_hosted: bool
-) -> None:
-    store = RuleStore(rules=[parse_rule(text, effect) for effect, text in rules])
-    permissions = Permissions(EXECUTE, approval, store)
-    tools = builtin_tools(web=WebOptions(service="brave", hosting="preferred"))
-    model = replace(scripted(), native_search=True)
-
-    hosting = {spec.name: spec.hosting for spec in request_specs(tools, model, permissions)}
-
-    assert hosting["web_search"] == ("preferred" if is_hosted else "")
-    assert hosting["web_fetch"] == ""
-
-
-def test_tool_that_only_the_service_runs_is_not_declared_to_others() -> None:
-    permissions = Permissions(EXECUTE, "smart", RuleStore())
-    tools = builtin_tools(web=WebOptions(hosting="only"))
-
-    assert "web_search" in [tool.name for tool in tools]
-    assert "web_search" not in [spec.name for spec in request_specs(tools, scripted(), permissions)]

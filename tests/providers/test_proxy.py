@@ -314,7 +314,14 @@ def test_an_error_without_a_type_is_classified_by_its_message(said: str, kind: t
 
 @pytest.mark.parametrize(
     ("reported", "stop"),
-    [("stop", "stop"), ("length", "length"), ("tool_use", "tool_use"), ("transfer", "stop"), ("aborted", "error")],
+    [
+        ("stop", "stop"),
+        ("length", "length"),
+        ("tool_use", "tool_use"),
+        ("pause", "pause"),
+        ("transfer", "stop"),
+        ("aborted", "error"),
+    ],
 )
 def test_each_stop_reason_has_ours(reported: str, stop: str) -> None:
     decoder = ProxyDecoder(ENDPOINT)

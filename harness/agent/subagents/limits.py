@@ -158,6 +158,7 @@ FORWARDED = (
     "before_model",
     "after_model",
     "before_tool",
+    "reviews",
     "after_tool",
     "before_update",
     "after_update",

@@ -178,7 +178,7 @@ class AgentSession(ABC):
             CinchError: A configuration file is invalid.
         """
         from cinch_tui.config.names import changed_names, keys
-        from cinch_tui.config.settings import NEXT_START
+        from cinch_tui.config.setting import NEXT_START
         from cinch_tui.trust.prompt import apply_answer
 
         before, shown = self.settings, self.options.notices

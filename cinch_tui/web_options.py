@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cinch_tui.api_keys.key_store import KeyStore
-from cinch_tui.config.settings import WebSettings
+from cinch_tui.config.tables.tools import WebSettings
 from harness.ports.provider import Hosting
 from providers.installed import each_preset
 from tools.web.options import SEARCH_KEYS, WebOptions

@@ -13,7 +13,8 @@ from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.config.names import keys
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import MANAGED_FILE, Paths, find_paths, local_config_file, project_config_file
-from cinch_tui.config.settings import Settings, Value
+from cinch_tui.config.setting import Value
+from cinch_tui.config.settings import Settings
 from cinch_tui.user_input import Attachment
 from harness.errors import CinchError, ConfigError
 

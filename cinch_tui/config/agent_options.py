@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cinch_tui.config.names import keys
-from cinch_tui.config.settings import NEXT_PROMPT, ContextSettings, PromptCacheSettings, Settings
+from cinch_tui.config.setting import NEXT_PROMPT
+from cinch_tui.config.settings import Settings
+from cinch_tui.config.tables.model import ContextSettings, PromptCacheSettings
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions, Subagents
 from harness.agent.policies import LoopDetection

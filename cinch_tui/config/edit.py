@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from cinch_tui.config.file import TABLE, flatten, plain_name, read_config_file
 from cinch_tui.config.names import former_names
 from cinch_tui.config.paths import write_private
-from cinch_tui.config.settings import Value
+from cinch_tui.config.setting import Value
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:

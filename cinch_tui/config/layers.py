@@ -17,7 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from cinch_tui.config.names import RENAMED, SettingKey, build, find_key, is_as_strict, keys, variable_of
-from cinch_tui.config.settings import Settings, Value
+from cinch_tui.config.setting import Value
+from cinch_tui.config.settings import Settings
 from cinch_tui.config.variables import expand_variables, names_variable
 from cinch_tui.fuzzy_match import did_you_mean
 from harness.errors import ConfigError

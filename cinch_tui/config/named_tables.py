@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from cinch_tui.config.names import SettingKey, keys_of
-from cinch_tui.config.settings import NEXT_START, Value
+from cinch_tui.config.setting import NEXT_START, Value
 from cinch_tui.fuzzy_match import did_you_mean
 from harness.structs import Redacted
 

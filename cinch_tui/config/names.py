@@ -13,7 +13,8 @@ from typing import Literal, get_args, get_origin, get_type_hints
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
-from cinch_tui.config.settings import NEXT_START, EffectTime, Guard, OpenTable, Setting, Settings, Value
+from cinch_tui.config.setting import NEXT_START, EffectTime, Guard, OpenTable, Setting, Value
+from cinch_tui.config.settings import Settings
 
 
 class SettingKey(Struct, frozen=True):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from cinch_tui.config.named_tables import NamedTable, TableKind
 from cinch_tui.config.names import SettingKey
-from cinch_tui.config.settings import Setting, Value
+from cinch_tui.config.setting import Setting, Value
 from tools.mcp.server_config import AuthKind, McpServer, Transport
 
 SERVERS = "mcp.servers."

@@ -14,7 +14,8 @@ from cinch_tui.config.edit import drop_from_file, set_in_file, toml_of
 from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import Config, Layer, Origin, Sources, load_config, must_be_read
 from cinch_tui.config.names import RENAMED, SettingKey, keys, open_tables, value_of
-from cinch_tui.config.settings import Settings, Value
+from cinch_tui.config.setting import Value
+from cinch_tui.config.settings import Settings
 from cinch_tui.config.variables import expand_variables
 
 USER_INFO = re.compile(r"://[^/@\s]*@")

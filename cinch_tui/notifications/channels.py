@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from cinch_tui.config.settings import CallKind
+from cinch_tui.config.tables.ui import CallKind
 from cinch_tui.terminal.multiplexers import passthrough
 from harness.terminal_text import escape_controls
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from cinch_tui.config.options import Options
-from cinch_tui.config.settings import UiSettings
+from cinch_tui.config.tables.ui import UiSettings
 from cinch_tui.notifications.channels import Notification, show_on_desktop, terminal_output
 from cinch_tui.notifications.presence import Presence
 from harness import events

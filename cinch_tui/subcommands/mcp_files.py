@@ -16,7 +16,7 @@ from cinch_tui.config.layers import load_config, must_be_read
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import PROJECT_FOLDER, find_paths, write_private
 from cinch_tui.config.server_keys import SERVERS, ServerTable, table_of
-from cinch_tui.config.settings import Value
+from cinch_tui.config.setting import Value
 from cinch_tui.fuzzy_match import did_you_mean
 from cinch_tui.mcp_servers import ConfiguredServers, InvalidServer, read_servers
 from cinch_tui.print_mode.output import Output

@@ -19,7 +19,7 @@ from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 
-from cinch_tui.config.settings import Images
+from cinch_tui.config.tables.ui import Images
 from cinch_tui.terminal.multiplexers import passthrough
 from cinch_tui.transcript.image import Cells
 from cinch_tui.transcript.lines import StyledLine

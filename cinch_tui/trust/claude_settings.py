@@ -12,7 +12,7 @@ from cinch_tui.trust.inventory import CLAUDE, inventory
 from harness.approval.claude_settings import ImportedSettings, import_claude_settings
 
 if TYPE_CHECKING:
-    from cinch_tui.config.settings import Value
+    from cinch_tui.config.setting import Value
     from cinch_tui.trust.store import TrustStore
     from harness.permissions import Level
 

@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.timer import Timer
 from textual.widget import Widget
 
-from cinch_tui.config.settings import StatusItem
+from cinch_tui.config.tables.ui import StatusItem
 from cinch_tui.data_message import DataMessage
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.reports.formatting import format_cost

@@ -14,7 +14,7 @@ from cinch_tui.cli.start import config_sources
 from cinch_tui.config.names import build
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
-from cinch_tui.config.settings import Value
+from cinch_tui.config.setting import Value
 from harness.agent.options import Subagents
 from harness.agent.policies import LoopDetection
 from harness.context.policy import ContextPolicy

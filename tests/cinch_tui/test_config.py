@@ -9,7 +9,8 @@ import pytest
 from cinch_tui.config.edit import toml_of
 from cinch_tui.config.layers import Config, Sources, load_config
 from cinch_tui.config.names import RENAMED, value_of, variable_of
-from cinch_tui.config.settings import Settings, Value
+from cinch_tui.config.setting import Value
+from cinch_tui.config.settings import Settings
 from cinch_tui.config.store import effective_text
 from harness.errors import ConfigError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.config.edit import drop_from_file, set_in_file
-from cinch_tui.config.settings import Value
+from cinch_tui.config.setting import Value
 from harness.errors import ConfigError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.config.settings import Images
+from cinch_tui.config.tables.ui import Images
 from cinch_tui.terminal.background import ReplyParser, TerminalImages
 from cinch_tui.transcript.terminal_images import answers_queries, initial_image_mode, tmux_passes_images
 

@@ -8,7 +8,8 @@ import pytest
 
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.config.paths import find_paths
-from cinch_tui.config.settings import ModelSettings, Settings
+from cinch_tui.config.settings import Settings
+from cinch_tui.config.tables.model import ModelSettings
 from cinch_tui.models.connecting import NoModel, choose_model
 from harness.errors import ConfigError
 from providers.preset import presets

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinch_tui.config.settings import CallKind
+from cinch_tui.config.tables.ui import CallKind
 from cinch_tui.notifications.channels import Notification, desktop_command, known_kind, terminal_output
 
 CALL = Notification.about("shop", "needs approval")

@@ -6,7 +6,7 @@ import pytest
 
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.names import keys
-from cinch_tui.config.settings import AT_ONCE, NEXT_PROMPT, NEXT_START, Value
+from cinch_tui.config.setting import AT_ONCE, NEXT_PROMPT, NEXT_START, Value
 from cinch_tui.config.store import SettingState, SettingStore, settings_text
 from harness.errors import ConfigError
 

@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from cinch_tui.app.app import CinchApp
 from cinch_tui.config.names import build, keys
-from cinch_tui.config.settings import AT_ONCE, NEXT_PROMPT, NEXT_START, Value
+from cinch_tui.config.setting import AT_ONCE, NEXT_PROMPT, NEXT_START, Value
 from cinch_tui.rendering.styles import diff_styles
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.screens.help import HelpPanel

@@ -11,7 +11,8 @@ from textual.widgets import Input, Static
 from cinch_tui.app.themes import BUILTIN_FOLDER, load_theme
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.names import value_of
-from cinch_tui.config.settings import Settings, Value
+from cinch_tui.config.setting import Value
+from cinch_tui.config.settings import Settings
 from cinch_tui.config.store import SettingStore
 from cinch_tui.screens.settings import SettingsActions, SettingsScreen
 from cinch_tui.widgets.item_list import ItemList

@@ -13,7 +13,7 @@ from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_keys.provider_key import KeyAccepted, KeyRefused, KeyUnchecked
 from cinch_tui.api_keys.search_key import SearchKey
 from cinch_tui.config.paths import find_paths
-from cinch_tui.config.settings import WebSearch, WebSettings
+from cinch_tui.config.tables.tools import WebSearch, WebSettings
 from cinch_tui.web_options import secret_variables, web_options
 from harness.ports.provider import Hosting
 from tools.web.options import SEARCH_KEYS

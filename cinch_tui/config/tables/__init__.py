@@ -1,0 +1,1 @@
+"""Tables of settings: one struct each, with defaults, bounds and descriptions."""

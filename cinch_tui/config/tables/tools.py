@@ -1,0 +1,121 @@
+"""Tables about tools: which ones, the web, MCP, approvals and permission rules."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Struct
+
+from cinch_tui.config.setting import AT_ONCE, NEXT_START, Setting, held, tighten
+
+Concurrency: TypeAlias = Literal["parallel", "sequential"]
+Compression: TypeAlias = Literal["off", "minimal", "aggressive"]
+WebSearch: TypeAlias = Literal["auto", "native", "brave", "searxng", "tavily", "exa", "off"]
+ApprovalMode: TypeAlias = Literal["on", "smart", "edits", "off"]
+HeadlessApproval: TypeAlias = Literal["deny", "allow"]
+
+
+class ToolSettings(Struct, frozen=True):
+    enabled: Annotated[
+        tuple[str, ...],
+        held(
+            'tools to offer, as names or globs such as "mcp__github__*"; empty: all. Optional tools need their name: '
+            "prun, prun_with_memo, revert_to_state",
+            applies=NEXT_START,
+        ),
+    ] = ()
+    disabled: Annotated[
+        tuple[str, ...], Setting("tools that are neither offered nor run, as names or globs", applies=NEXT_START)
+    ] = ()
+    concurrency: Annotated[
+        Concurrency, Setting("tool calls of one reply: parallel, as far as they do not conflict, or sequential")
+    ] = "parallel"
+    batch_size: Annotated[int, Setting("how many run at the same time with parallel; 0: all", 0)] = 0
+    timeout_s: Annotated[float, Setting("time limit of a call, in seconds; 0: the tool's own limit", 0)] = 0.0
+    max_result_chars: Annotated[
+        int, tighten("longer results are truncated for the model and saved in full to a file; 0: never truncated", 0)
+    ] = 30000
+    cache_entries: Annotated[int, Setting("results cached for identical calls; 0: no cache", 0, applies=NEXT_START)] = (
+        100
+    )
+    cache_ttl_turns: Annotated[int, Setting("how long a cached result is valid, in turns", 1, applies=NEXT_START)] = 10
+    bash_deny: Annotated[
+        tuple[str, ...],
+        Setting(
+            'commands that never run, as patterns such as "git push:*"; short for permissions.deny',
+            applies=NEXT_START,
+            key="bash.deny",
+        ),
+    ] = ()
+    bash_compression: Annotated[
+        Compression,
+        Setting(
+            "output of commands for the model; you see all of it, and a file has it. aggressive: fold repeated lines, "
+            "passing tests and the progress of builds and installations; minimal: repeated lines only; off: nothing",
+            applies=NEXT_START,
+            key="bash.compression",
+        ),
+    ] = "aggressive"
+
+
+class WebSettings(Struct, frozen=True):
+    """Web pages and web search; see docs/web.md."""
+
+    search: Annotated[
+        WebSearch,
+        held(
+            "web search: brave, searxng, tavily or exa, with a key; native: by the service of the model; auto: native, "
+            "otherwise the first one with a key; off"
+        ),
+    ] = "auto"
+    allow_private: Annotated[
+        tuple[str, ...],
+        held(
+            'hosts in your network that may be fetched, as names, "*.name", addresses or networks such as '
+            '"10.0.0.0/8"; "*": all'
+        ),
+    ] = ()
+    robots: Annotated[bool, tighten("fetch only what robots.txt of a host allows")] = True
+
+
+class McpSettings(Struct, frozen=True):
+    """MCP; the servers are in tables of their own, see `cinch_tui.config.server_keys`."""
+
+    startup_wait_s: Annotated[
+        float, held("seconds that the first prompt waits for MCP servers that are still connecting", 0)
+    ] = 3.0
+
+
+class ApprovalSettings(Struct, frozen=True):
+    mode: Annotated[
+        ApprovalMode,
+        tighten(
+            "on: ask before every call; smart: do not ask before reading; edits: nor before changing files of the "
+            "project; off: never ask",
+            applies=AT_ONCE,
+        ),
+    ] = "smart"
+    loosest_mode: Annotated[
+        ApprovalMode, tighten("least strict approval mode that can be chosen, for administrators")
+    ] = "off"
+    headless: Annotated[
+        HeadlessApproval,
+        tighten(
+            "calls that need approval in print mode: deny, or allow all but dangerous ones and protected paths",
+        ),
+    ] = "deny"
+
+
+class PermissionSettings(Struct, frozen=True):
+    """Permission rules; see docs/permissions.md."""
+
+    allow: Annotated[
+        tuple[str, ...], held('rules for calls that need no approval, such as "bash(make test:*)" or "edit(src/**)"')
+    ] = ()
+    ask: Annotated[tuple[str, ...], Setting("rules for calls that need approval in every mode")] = ()
+    deny: Annotated[tuple[str, ...], Setting('rules for calls that never run, such as "read(secrets/**)"')] = ()
+    import_claude: Annotated[
+        bool,
+        held("also use permissions of Claude Code: ~/.claude/settings.json, and .claude in a project that you trust"),
+    ] = False
+    managed_only: Annotated[bool, tighten("only managed rules may allow calls, for administrators")] = False

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from harness.agent.agent import agent_loop as agent_loop
     from harness.agent.agent import agent_loop_continue as agent_loop_continue
     from harness.agent.arguments import Prompt as Prompt
+    from harness.agent.guardrails import AddContext as AddContext
     from harness.agent.guardrails import InputGuardrail as InputGuardrail
     from harness.agent.guardrails import MaxLength as MaxLength
     from harness.agent.guardrails import Pass as Pass

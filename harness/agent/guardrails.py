@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -26,6 +27,13 @@ class Warn(Struct, frozen=True):
     """Text of the warning."""
 
 
+class AddContext(Struct, frozen=True):
+    """Accepts the message and appends information for the model."""
+
+    text: str
+    """The information."""
+
+
 class Reject(Struct, frozen=True):
     """Blocks the message."""
 
@@ -33,26 +41,31 @@ class Reject(Struct, frozen=True):
     """Reason, reported to the sender."""
 
 
-GuardrailVerdict: TypeAlias = Pass | Warn | Reject
+GuardrailVerdict: TypeAlias = Pass | Warn | AddContext | Reject
 
 
 class InputGuardrail(Protocol):
     """Check of each user message: prompts, steering messages and follow-ups."""
 
-    def check(self, message: UserMessage) -> GuardrailVerdict:
-        """Return a verdict without blocking; the run waits. An exception counts as a rejection."""
+    def check(self, message: UserMessage) -> GuardrailVerdict | Awaitable[GuardrailVerdict]:
+        """Return a verdict, or an awaitable of one; the run waits for it. An exception counts as a rejection.
+
+        Cancelled if the user stops the run meanwhile; the message is rejected then.
+        """
         ...
 
 
-def apply_guardrails(message: UserMessage, guardrails: Sequence[InputGuardrail]) -> UserMessage | Reject:
+async def apply_guardrails(message: UserMessage, guardrails: Sequence[InputGuardrail]) -> UserMessage | Reject:
     """Return the message as the model receives it, or the first rejection.
 
-    Each guardrail checks the original message, without the warnings of the previous ones. One that raises rejects.
+    Each guardrail checks the original message, without what previous ones added. One that raises rejects.
     """
-    warnings: list[Text] = []
+    added: list[Text] = []
     for each in guardrails:
         try:
             verdict = each.check(message)
+            if isawaitable(verdict):
+                verdict = await verdict
         except Exception as error:  # user-supplied code; may raise. Nothing passes unchecked
             logger.exception("a guardrail failed")
             return Reject(f"a guardrail failed: {type(error).__name__}: {error}")
@@ -60,12 +73,14 @@ def apply_guardrails(message: UserMessage, guardrails: Sequence[InputGuardrail])
             case Pass():
                 pass
             case Warn(text):
-                warnings.append(Text(f"\n[Warning: {text}]"))
+                added.append(Text(f"\n[Warning: {text}]"))
+            case AddContext(text):
+                added.append(Text(f"\n{text}"))
             case Reject() as rejection:
                 return rejection
             case _:  # user-supplied code may return anything
                 return Reject(f"a guardrail failed: {type(each).__name__} returned no verdict")
-    return replace(message, content=(*message.content, *warnings)) if warnings else message
+    return replace(message, content=(*message.content, *added)) if added else message
 
 
 class MaxLength(Struct, frozen=True):

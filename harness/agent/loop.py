@@ -16,6 +16,7 @@ from harness.agent.run_state import Run
 from harness.agent.tool_calls import execute_tool_calls, skip_tool_calls
 from harness.concurrency import raise_if_cancelled
 from harness.events import AgentEnd, InputRejected, LimitReached, TurnEnd, TurnStart, TurnTrigger
+from harness.inbox import Queue
 from harness.messages import AssistantMessage, Message, ToolResult, UserMessage, synthetic
 from harness.ports.hooks import Stop
 from harness.publishing import publish_message
@@ -40,13 +41,13 @@ async def run_loop(run: Run) -> AgentEnd:
     Steering messages are taken before each turn, follow-ups only when the run would otherwise end successfully. After
     an error or abort, messages stay queued.
     """
-    pending = admit_prompts(run, run.request.prompts)
+    pending = await admit_prompts(run, run.request.prompts)
     if isinstance(pending, Reject):
         return rejected(pending.reason)
     skip_planning_without_tool(run)
     await collect_reminders(run)
     if run.request.continuation is not None and not pending:
-        pending = _next_messages(run, at_rest=True)
+        pending = await _next_messages(run, at_rest=True)
         if run.history.at_rest and not (pending or run.inbox.has_notices):
             return rejected(run.progress.rejection or "there is nothing to continue with")
     return await _take_turns(run, pending)
@@ -86,7 +87,7 @@ async def _next_step(run: Run, turn: _Turn) -> tuple[Message, ...] | AgentEnd:
     ending = await _ending(run, turn)
     if ending is not None:
         return ending
-    pending = _next_messages(run, at_rest=not (turn.continues or run.inbox.has_notices))
+    pending = await _next_messages(run, at_rest=not (turn.continues or run.inbox.has_notices))
     if pending or turn.continues or run.inbox.has_notices:
         return pending
     return AgentEnd(stop_reason=turn.reply.stop_reason, error=turn.reply.error)
@@ -98,10 +99,19 @@ def rejected(reason: str) -> AgentEnd:
 
 
 def append_unsent_prompts(run: Run) -> None:
-    """Add the prompts of a run to the history if it was stopped before that."""
+    """Add the prompts of a run to the history if it was stopped before that.
+
+    Those that guardrails had not checked yet are rejected, since the next request would contain them.
+    """
     appended = {message.id for message in run.history.since(run.start_index)}
-    prompts = (_admitted(run, each) for each in run.request.prompts if each.id not in appended)
-    append_messages(run, tuple(prompt for prompt in prompts if prompt is not None))
+    for prompt in run.request.prompts:
+        if prompt.id not in appended and prompt.id not in run.progress.rejected:
+            if not _is_checked(run, prompt):
+                append_messages(run, (prompt,))
+            elif prompt.id in run.progress.admitted:
+                append_messages(run, (run.progress.admitted[prompt.id],))
+            else:
+                _reject(run, prompt, "the run was stopped before the message was checked")
 
 
 async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
@@ -166,9 +176,7 @@ async def _ending(run: Run, turn: _Turn) -> AgentEnd | None:
         _continue_if_idle(run, turn)
     if turn.terminate or run.request.should_stop():
         return AgentEnd(stop_reason="stop")
-    if not (turn.continues or run.inbox):
-        await poll_follow_up(run)
-    if not (turn.continues or run.inbox):
+    if await _has_nothing_to_do(run, turn):
         return AgentEnd(stop_reason=reply.stop_reason, error=reply.error)
     limit = planning_limit(run) or _limit(run)
     if limit is None:
@@ -176,6 +184,17 @@ async def _ending(run: Run, turn: _Turn) -> AgentEnd | None:
     run.bus.publish(limit)
     append_messages(run, (synthetic(f"[Agent stopped: {limit.message}]"),))
     return AgentEnd(stop_reason=reply.stop_reason, limit=limit.limit, stop_message=limit.message)
+
+
+async def _has_nothing_to_do(run: Run, turn: _Turn) -> bool:
+    """Return True if no message is queued for another turn after the program and its hooks were asked for one."""
+    if turn.continues:
+        return False
+    if not run.inbox:
+        await poll_follow_up(run)
+    if not run.inbox:
+        await run.hooks.before_stop(turn.reply)
+    return not run.inbox
 
 
 def _continue_if_idle(run: Run, turn: _Turn) -> None:
@@ -190,13 +209,24 @@ def _stopped(stop: Stop) -> AgentEnd:
     return AgentEnd(stop_reason="stop", limit="policy", stop_message=stop.reason or "stopped by a hook")
 
 
-def _next_messages(run: Run, *, at_rest: bool) -> tuple[Message, ...]:
+async def _next_messages(run: Run, *, at_rest: bool) -> tuple[Message, ...]:
     """Return the queued messages for the next turn, without those that a guardrail blocks."""
     admitted: tuple[Message, ...] = ()
     while not admitted and (run.inbox.steering or (at_rest and run.inbox.follow_up)):
-        queued = run.inbox.steering.take() or run.inbox.follow_up.take()
-        admitted = tuple(each for each in (_admitted(run, message) for message in queued) if each is not None)
+        admitted = await _admit_queued(run, run.inbox.steering or run.inbox.follow_up)
     return admitted
+
+
+async def _admit_queued(run: Run, queue: Queue) -> tuple[Message, ...]:
+    """Take messages from a queue; if this is cancelled, those that are not rejected return to it."""
+    queued = queue.take()
+    try:
+        admitted = [await _admitted(run, message) for message in queued]
+    except asyncio.CancelledError:
+        for message in reversed([each for each in queued if each.id not in run.progress.rejected]):
+            queue.put(message, at=0)
+        raise
+    return tuple(each for each in admitted if each is not None)
 
 
 def _limit(run: Run) -> LimitReached | None:
@@ -213,26 +243,37 @@ def _trigger(run: Run) -> TurnTrigger:
     return "branch" if run.request.continuation.kind == "branch" else "continuation"
 
 
-def admit_prompts(run: Run, prompts: tuple[Message, ...]) -> tuple[Message, ...] | Reject:
+async def admit_prompts(run: Run, prompts: tuple[Message, ...]) -> tuple[Message, ...] | Reject:
     """Return the prompts after all guardrails; if one is blocked, all are."""
     messages: list[Message] = []
     for prompt in prompts:
-        admitted = _admitted(run, prompt)
+        admitted = await _admitted(run, prompt)
         if admitted is None:
             return Reject(run.progress.rejection)
         messages.append(admitted)
     return tuple(messages)
 
 
-def _admitted(run: Run, message: Message) -> Message | None:
-    if not run.options.guardrails or not isinstance(message, UserMessage) or message.synthetic:
+async def _admitted(run: Run, message: Message) -> Message | None:
+    if not _is_checked(run, message) or not isinstance(message, UserMessage):
         return message
-    verdict = apply_guardrails(message, run.options.guardrails)
-    if not isinstance(verdict, Reject):
-        return verdict
-    run.progress.rejection = verdict.reason
-    run.bus.publish(InputRejected(reason=verdict.reason, message_id=message.id))
-    return None
+    verdict = await apply_guardrails(message, run.options.guardrails)
+    if isinstance(verdict, Reject):
+        _reject(run, message, verdict.reason)
+        return None
+    run.progress.admitted[message.id] = verdict
+    return verdict
+
+
+def _is_checked(run: Run, message: Message) -> bool:
+    """Return True if guardrails check a message."""
+    return bool(run.options.guardrails) and isinstance(message, UserMessage) and not message.synthetic
+
+
+def _reject(run: Run, message: Message, reason: str) -> None:
+    run.progress.rejection = reason
+    run.progress.rejected.add(message.id)
+    run.bus.publish(InputRejected(reason=reason, message_id=message.id))
 
 
 def append_messages(run: Run, messages: tuple[Message, ...]) -> None:

@@ -165,6 +165,10 @@ class Progress(Struct):
     """Error of the last failed model call."""
     rejection: str = ""
     """Reason a guardrail blocked a message."""
+    admitted: dict[str, Message] = field(default_factory=dict[str, Message])
+    """Messages that passed the guardrails, as the model receives them, by id."""
+    rejected: set[str] = field(default_factory=set[str])
+    """Ids of messages that a guardrail blocked."""
     sent: tuple[ModelMessage, ...] = ()
     """Messages of the latest request."""
     filtered: tuple[Tool, ...] | None = None

@@ -48,7 +48,7 @@ async def ask_side_question(
         ProviderError: The model call failed; it is not retried.
         Rejected: A guardrail blocked the question.
     """
-    message = apply_guardrails(UserMessage((Text(PREFIX), Text(question))), self.options.guardrails)
+    message = await apply_guardrails(UserMessage((Text(PREFIX), Text(question))), self.options.guardrails)
     if isinstance(message, Reject):
         raise Rejected(message.reason)
     # The tools are declared as usual: services cache the beginning of a request, and reject tool calls in a

@@ -122,7 +122,9 @@ class _Approval:
                 return block
             case Modify(arguments):
                 self._run.hooks.modified(wanted.call)
-                return changed(wanted, arguments, "A hook of this program changed the arguments before the call ran")
+                note = "A hook of this program changed the arguments before the call ran"
+                outcome = changed(wanted, arguments, note)
+                return replace(outcome, verdict=review.permission) if isinstance(outcome, Allowed) else outcome
             case None:
                 return wanted
 

@@ -168,7 +168,7 @@ class _Contest:
         self.choice: Selection | None = None
 
     async def work(self, run: Run) -> AgentEnd:
-        prompts = admit_prompts(run, run.request.prompts)
+        prompts = await admit_prompts(run, run.request.prompts)
         if isinstance(prompts, Reject):
             return rejected(prompts.reason)
         base = run.history.messages

@@ -5,7 +5,7 @@ before_loop → AgentStart, [before_turn → TurnStart, messages, before_compact
 before_model → RequestStart … MessageEnd → after_model,
 [before_tool → ToolApprovalRequested → ToolApprovalResolved] for each call, then [ToolExecutionStart, [before_update →
 ToolExecutionUpdate → after_update], ToolExecutionEnd → after_tool] for each allowed one, tool result messages,
-TurnEnd → after_turn], AgentEnd → after_loop.
+TurnEnd → after_turn], before_stop, AgentEnd → after_loop.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.concurrency import is_cancelled, raise_if_cancelled
 from harness.events import AgentEnd, CompactionTrigger, HookRan, TurnEnd
@@ -73,7 +74,9 @@ class AskUser(Struct, frozen=True):
 
 
 TurnVerdict: TypeAlias = Stop | Inject | None
-CallVerdict: TypeAlias = Block | Modify | Inject | AllowCall | AskUser | None
+OneCallVerdict: TypeAlias = Block | Modify | Inject | AllowCall | AskUser
+CallVerdict: TypeAlias = OneCallVerdict | Sequence[OneCallVerdict] | None
+"""One verdict, or several that do not exclude each other, such as new arguments with an approval."""
 
 
 class CallReview(Struct, frozen=True):
@@ -149,8 +152,17 @@ class Hooks:
         """
         return type(self).before_tool is not Hooks.before_tool
 
-    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
-        """Run after the call's `ToolExecutionEnd`."""
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> Inject | None:
+        """Run after the call's `ToolExecutionEnd`; `Inject` adds a message after the results of the turn."""
+        return None
+
+    async def before_stop(self, reply: AssistantMessage) -> Inject | None:
+        """Run when the run would end successfully with this reply; `Inject` continues it with another message."""
+        return None
+
+    async def before_subagent_stop(self, reply: AssistantMessage) -> Inject | None:
+        """Run when a subagent would end successfully with this reply; `Inject` continues the subagent."""
+        return None
 
     def before_update(self, call: ToolCall, view: View) -> bool:
         """Run before a progress update of a call; False hides the update from observers."""
@@ -223,26 +235,40 @@ class HookChain:
         """Return the verdicts on a call. The first hook that blocks or changes it is the last one called."""
         permission: AllowCall | AskUser | None = None
         for hook in self.hooks:
-            verdict = await self._attempt("before_tool", partial(hook.before_tool, call), call.id)
+            answer = await self._attempt("before_tool", partial(hook.before_tool, call), call.id)
+            review = self._reviewed(call, _verdicts(answer))
+            if isinstance(review.outcome, Modify) and isinstance(permission, AllowCall):
+                # It was given for other arguments.
+                permission = None
+            permission = permission if isinstance(permission, AskUser) else review.permission or permission
+            if review.outcome is not None:
+                return CallReview(review.outcome, permission)
+        return CallReview(permission=permission)
+
+    def _reviewed(self, call: ToolCall, verdicts: Sequence[OneCallVerdict]) -> CallReview:
+        """Return the verdicts of one hook; the strictest counts."""
+        review = CallReview()
+        for verdict in verdicts:
             match verdict:
-                case Exception():
-                    return CallReview(Block(f"A hook failed, so the call did not run: {verdict}"))
                 case Inject():
                     self._injected("before_tool", verdict, call.id)
-                case Block() | Modify():
-                    return CallReview(verdict, permission)
+                case Block():
+                    review = replace(review, outcome=verdict)
+                case Modify():
+                    review = replace(review, outcome=review.outcome or verdict)
                 case AllowCall() | AskUser():
                     self._permission(verdict, call)
-                    permission = permission if isinstance(permission, AskUser) else verdict
-                case None:
-                    pass
+                    review = review if isinstance(review.permission, AskUser) else replace(review, permission=verdict)
                 case _:  # user-supplied code may return anything
                     problem = f"A hook returned no verdict, so the call did not run: {type(verdict).__name__}"
                     return CallReview(Block(problem))
-        return CallReview(permission=permission)
+        return review
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
-        await self._notify("after_tool", lambda hook: hook.after_tool(call, result))
+        await self._collect("after_tool", lambda hook: hook.after_tool(call, result), call.id)
+
+    async def before_stop(self, reply: AssistantMessage) -> None:
+        await self._collect("before_stop", lambda hook: hook.before_stop(reply))
 
     def before_update(self, call: ToolCall, view: View) -> bool:
         return all(self._shows(hook, call, view) for hook in self.hooks)
@@ -282,6 +308,13 @@ class HookChain:
                 return verdict
         return None
 
+    async def _collect(self, point: str, ask: _Ask[Inject | None], call_id: str = "") -> None:
+        """Call all hooks and inject what they return."""
+        for hook in self.hooks:
+            verdict = await self._attempt(point, partial(ask, hook), call_id)
+            if isinstance(verdict, Inject):
+                self._injected(point, verdict, call_id)
+
     async def _notify(self, point: str, ask: _Ask[None]) -> None:
         for hook in self.hooks:
             await self._attempt(point, partial(ask, hook))
@@ -319,3 +352,12 @@ class HookChain:
         logger.error("a hook failed at %s", point, exc_info=error)
         reason = f"{type(error).__name__}: {error}"
         self._bus.publish(HookRan(point=point, outcome="failed", reason=reason, call_id=call_id))
+
+
+def _verdicts(answer: CallVerdict | Exception) -> Sequence[OneCallVerdict]:
+    """Return the verdicts of one hook; an error blocks the call."""
+    if isinstance(answer, Exception):
+        return (Block(f"A hook failed, so the call did not run: {answer}"),)
+    if answer is None:
+        return ()
+    return tuple(answer) if isinstance(answer, (list, tuple)) else (answer,)  # pyright: ignore[reportReturnType] user-supplied code may return anything

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
-from fakes.runs import calls, results_of, texts_of
+from fakes.runs import calls, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool
+from msgspec.structs import replace
 
 from harness.agent.guardrails import (
+    AddContext,
     GuardrailVerdict,
     MaxLength,
     Pass,
@@ -14,7 +18,7 @@ from harness.agent.guardrails import (
     apply_guardrails,
     redact_secrets,
 )
-from harness.events import AgentEnd, InputRejected, MessageEnd
+from harness.events import AgentEnd, Event, InputRejected, MessageEnd, TurnEnd
 from harness.messages import Image, JsonObject, UserMessage, user
 from harness.ports.tool import ToolContext, ToolOutput
 
@@ -44,26 +48,26 @@ def brief(names: list[str]) -> list[str]:
     return [name for name in names if name != "MessageUpdate"]
 
 
-def test_unobjectionable_prompt_passes_unchanged():
+async def test_unobjectionable_prompt_passes_unchanged():
     message = user("hello")
 
-    assert apply_guardrails(message, [Watch("x", Reject("no")), MaxLength(5)]) is message
+    assert await apply_guardrails(message, [Watch("x", Reject("no")), MaxLength(5)]) is message
 
 
-def test_guardrails_run_in_order_until_the_first_rejection():
+async def test_guardrails_run_in_order_until_the_first_rejection():
     first, second, third = Watch("", Warn("careful")), Watch("a", Reject("no a")), Watch("", Reject("never"))
 
-    verdict = apply_guardrails(user("a"), [first, second, third])
+    verdict = await apply_guardrails(user("a"), [first, second, third])
 
     assert verdict == Reject("no a")
     assert (first.seen, second.seen, third.seen) == (["a"], ["a"], [])
 
 
-def test_warnings_are_added_in_order_and_invisible_to_other_guardrails():
+async def test_warnings_are_added_in_order_and_invisible_to_other_guardrails():
     last = Watch("", Pass())
     message = UserMessage((*user("look").content, PICTURE))
 
-    heard = apply_guardrails(message, [Watch("", Warn("one")), Watch("", Warn("two")), MaxLength(4), last])
+    heard = await apply_guardrails(message, [Watch("", Warn("one")), Watch("", Warn("two")), MaxLength(4), last])
 
     assert isinstance(heard, UserMessage)
     assert heard.text == "look\n[Warning: one]\n[Warning: two]"
@@ -75,8 +79,8 @@ def test_warnings_are_added_in_order_and_invisible_to_other_guardrails():
 @pytest.mark.parametrize(
     ("verdict", "reason"), [(ValueError("broken"), "ValueError: broken"), (None, "Watch returned no verdict")]
 )
-def test_failing_guardrail_blocks_the_prompt(verdict, reason):
-    assert apply_guardrails(user("hi"), [Watch("", verdict)]) == Reject(f"a guardrail failed: {reason}")
+async def test_failing_guardrail_blocks_the_prompt(verdict, reason):
+    assert await apply_guardrails(user("hi"), [Watch("", verdict)]) == Reject(f"a guardrail failed: {reason}")
 
 
 async def test_rejected_prompt_leaves_no_trace(make_agent, record, requests):
@@ -128,6 +132,71 @@ async def test_warning_is_sent_with_the_prompt(make_agent, record, requests):
     assert heard.text == "read the old file\n[Warning: this is an old file]"
     assert requests(agent)[0].messages == (heard,)
     assert agent.history.messages[0] == heard
+
+
+class Waiting:
+    """Guardrail that asks a service, whose answer may never come."""
+
+    def __init__(self, verdict: GuardrailVerdict) -> None:
+        self.asked = asyncio.Event()
+        self.answer = asyncio.Event()
+        self._verdict = verdict
+
+    async def check(self, message: UserMessage) -> GuardrailVerdict:
+        self.asked.set()
+        await self.answer.wait()
+        return self._verdict
+
+
+async def test_context_of_a_slow_guardrail_is_sent_with_the_prompt(make_agent, requests):
+    waiting = Waiting(AddContext("The build is red."))
+    agent = make_agent("I see", guardrails=[waiting])
+
+    running = asyncio.create_task(agent.prompt("hi"))
+    await waiting.asked.wait()
+    waiting.answer.set()
+    await running
+
+    assert requests(agent)[0].messages[0].text == "hi\nThe build is red."
+
+
+async def test_prompt_stopped_before_its_check_is_rejected_and_not_sent_later(make_agent, record, requests):
+    waiting = Waiting(Pass())
+    agent = make_agent("hello", guardrails=[waiting])
+    happened = record(agent)
+
+    running = asyncio.create_task(agent.prompt("unchecked"))
+    await waiting.asked.wait()
+    agent.abort()
+    await running
+    waiting.answer.set()
+    await agent.prompt("hi")
+
+    assert [each.reason for each in happened.of(InputRejected)] == [
+        "the run was stopped before the message was checked"
+    ]
+    assert [each.text for each in requests(agent)[0].messages] == ["hi"]
+
+
+async def test_follow_up_stopped_before_its_check_stays_queued(make_agent):
+    waiting = Waiting(Pass())
+    agent = make_agent("one", "two")
+    agent.options = replace(agent.options, guardrails=[waiting])
+    waiting.answer.set()
+
+    def ask_again(event: Event) -> None:
+        if isinstance(event, TurnEnd):
+            waiting.answer.clear()
+            waiting.asked.clear()
+
+    agent.subscribe(ask_again)
+    agent.follow_up("later")
+    running = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: len(agent.history) >= 2 and waiting.asked.is_set() and not waiting.answer.is_set())
+    agent.abort()
+    await running
+
+    assert [each.text for each in agent.inbox.follow_up.messages] == ["later"]
 
 
 async def test_rejected_steering_message_is_dropped_and_the_run_continues(make_agent, record):

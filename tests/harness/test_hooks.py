@@ -11,6 +11,7 @@ from harness.errors import RequestRejected
 from harness.events import AgentEnd, HookRan, MessageUpdate, UsageUpdate
 from harness.ports.hooks import Block, Hooks, Inject, Stop
 from providers.demo import Break, Hang, Reply
+from tools.delegate import DelegateTool
 
 
 class Logging(Hooks):
@@ -234,3 +235,48 @@ async def test_after_loop_runs_on_every_path(make_agent, log, user):
     await run
 
     assert log.count("after_loop") == 3
+
+
+class Finisher(Hooks):
+    """Hook that lets a run, or a subagent, end only when its reply says that it is done."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def before_stop(self, reply):
+        self.asked.append(f"run: {reply.text}")
+        return None if "done" in reply.text else Inject("Finish the work first.")
+
+    async def before_subagent_stop(self, reply):
+        self.asked.append(f"subagent: {reply.text}")
+        return None if "done" in reply.text else Inject("Finish the task first.")
+
+
+async def test_hook_continues_a_run_that_would_end(make_agent):
+    hook = Finisher()
+    agent = make_agent("half", "done", hooks=[hook])
+
+    result = await agent.prompt("go")
+
+    assert (result.text, result.stop_reason) == ("done", "stop")
+    assert hook.asked == ["run: half", "run: done"]
+    assert texts_of(agent) == ["go", "Finish the work first."]
+
+
+async def test_failed_run_does_not_ask_whether_it_may_stop(make_agent):
+    hook = Finisher()
+    agent = make_agent(Break(RequestRejected("no such model", status=404)), hooks=[hook])
+
+    await agent.prompt("go")
+
+    assert hook.asked == []
+
+
+async def test_hook_continues_a_subagent_that_would_end(make_agent):
+    hook = Finisher()
+    delegation = calls("delegate_subagent", task="count")
+    agent = make_agent(delegation, "half", "task done", "done", tools=[DelegateTool()], hooks=[hook])
+
+    await agent.prompt("go")
+
+    assert hook.asked == ["subagent: half", "subagent: task done", "run: done"]

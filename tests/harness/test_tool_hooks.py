@@ -10,9 +10,9 @@ from fakes.simple_tools import SimpleTool
 
 from harness.approval.store import RuleStore
 from harness.events import HookRan, ToolExecutionStart, TurnEnd
-from harness.messages import JsonObject, ToolCall
+from harness.messages import JsonObject, ToolCall, ToolResult
 from harness.permissions import Rule
-from harness.ports.hooks import AllowCall, AskUser, Block, CallVerdict, Inject, Modify
+from harness.ports.hooks import AllowCall, AskUser, Block, CallVerdict, Hooks, Inject, Modify
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.user_requests import AllowOnce, Approval, ApprovalRequest, Denied
@@ -325,3 +325,38 @@ async def test_hook_after_a_call_ends_before_the_next_conflicting_call_starts(ma
     await agent.prompt("go")
 
     assert seen[:3] == ["begins after change", "ends after change", "looks"]
+
+
+class Commenting(Hooks):
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> Inject:
+        return Inject(f"{call.name} said: {result.text}")
+
+
+async def test_message_of_a_hook_after_a_call_follows_the_results(make_agent):
+    agent = make_agent(calls("look", "listen"), "done", tools=[talker("look"), talker("listen")], hooks=[Commenting()])
+
+    await agent.prompt("go")
+
+    assert texts_of(agent) == ["go", "look said: whole", "listen said: whole"]
+
+
+async def test_hook_changes_and_allows_a_call_at_once(make_agent, user):
+    answer = [Modify({"path": "b"}), AllowCall("checked"), Inject("It was changed.")]
+    tool = SimpleTool("change", risk="edit")
+    agent = make_agent(calls("change", path="a"), "done", tools=[tool], hooks=[Watching({"change": answer})])
+
+    await agent.prompt("go")
+
+    assert user.asked == []
+    assert tool.ran == [{"path": "b"}]
+    assert texts_of(agent) == ["go", "It was changed."]
+
+
+async def test_block_outweighs_other_verdicts_of_the_same_hook(make_agent):
+    answer = [AllowCall(), Modify({"path": "b"}), Block("no")]
+    tool = SimpleTool("change", risk="edit")
+    agent = make_agent(calls("change", path="a"), "done", tools=[tool], hooks=[Watching({"change": answer})])
+
+    await agent.prompt("go")
+
+    assert [(each.text, each.is_error) for each in results_of(agent)] == [("no", True)]

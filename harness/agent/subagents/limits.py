@@ -178,6 +178,8 @@ class InheritedHooks(Hooks):
         self.is_shared = hooks.is_shared
         for name in (*FORWARDED, *(("after_turn",) if hooks.is_shared else ())):
             setattr(self, name, getattr(hooks, name))
+        # For its subagents as for it.
+        self.before_stop = self.before_subagent_stop = hooks.before_subagent_stop
 
 
 def inherited(run: Run, reservation: TokenReservation) -> list[Hooks]:

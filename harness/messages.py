@@ -52,9 +52,10 @@ class Text(Tagged, frozen=True):
     text: str
     """The text."""
     signature: str | None = None
-    """Vendor proof of the thinking behind this block; sent back unchanged, and to the same model only."""
+    """Vendor data, such as proof of the thinking behind this block or citations of a search; sent back unchanged, and
+    to the same model only."""
     citations: tuple[Citation, ...] = ()
-    """Sources; never sent back to a model."""
+    """Sources for the user; what a service requires back is in the signature."""
 
 
 HOSTED_SEARCH = "Web search"
@@ -107,10 +108,12 @@ class Cost(Tagged, frozen=True):
     """Input read from the prompt cache."""
     cache_write: float = 0.0
     """Input written to the prompt cache."""
+    searches: float = 0.0
+    """Web searches by the service of the model."""
 
     @property
     def total(self) -> float:
-        return self.input + self.output + self.cache_read + self.cache_write
+        return self.input + self.output + self.cache_read + self.cache_write + self.searches
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(*map(add, astuple(self), astuple(other)))
@@ -131,6 +134,8 @@ class Usage(Tagged, frozen=True):
     """Cost in US dollars; None if the price is unknown, which is not the same as free."""
     cache_write_1h: int = 0
     """Part of `cache_write` that is cached for an hour, at a higher price."""
+    searches: int = 0
+    """Web searches by the service of the model, which are paid for in addition to tokens."""
 
     @property
     def context(self) -> int:
@@ -151,6 +156,7 @@ class Usage(Tagged, frozen=True):
             self.cache_write + other.cache_write,
             cost,
             self.cache_write_1h + other.cache_write_1h,
+            self.searches + other.searches,
         )
 
 

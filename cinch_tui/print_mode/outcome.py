@@ -175,5 +175,6 @@ def _model_usage(usage: Usage) -> JsonObject:
         "outputTokens": usage.output,
         "cacheReadInputTokens": usage.cache_read,
         "cacheCreationInputTokens": usage.cache_write,
+        "webSearchRequests": usage.searches,
         "costUSD": usage.cost.total if usage.cost else None,
     }

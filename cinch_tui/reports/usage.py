@@ -75,6 +75,9 @@ def _models(replies: Sequence[AssistantMessage]) -> str:
 def _remarks(agent: Agent, total: Usage) -> Iterator[str]:
     if total.cache_read:
         yield f"{total.cache_hit_rate():.0%} of the input was read from the prompt cache."
+    if total.searches:
+        cost = format_cost(total.cost.searches) if total.cost and total.cost.searches else "not part of the cost"
+        yield f"Web searches by the service of the model: {total.searches:,}, {cost}."
     spent = agent.state.usage
     if spent.context > total.context:
         cost = f", {format_cost(spent.cost.total)}" if spent.cost else ""

@@ -14,6 +14,8 @@ from harness.ports.provider import Price
 PRICED_TOKENS = 1_000_000
 """Number of tokens that a price refers to."""
 
+PRICED_SEARCHES = 1_000
+
 
 class Limits(Struct, frozen=True):
     """Limits of a run; 0 = unlimited."""
@@ -49,6 +51,7 @@ def with_price(usage: Usage, price: Price | None) -> Usage:
         usage.output * price.output / PRICED_TOKENS,
         usage.cache_read * price.cache_read / PRICED_TOKENS,
         cache_write / PRICED_TOKENS,
+        usage.searches * (price.searches or 0.0) / PRICED_SEARCHES,
     )
     return replace(usage, cost=cost)
 

@@ -133,7 +133,7 @@ class ThinkingAware(Protocol):
 
 
 class Price(Struct, frozen=True):
-    """Price in US dollars per million tokens."""
+    """Price in US dollars per million tokens, and per thousand searches."""
 
     input: float
     """Uncached input tokens."""
@@ -145,6 +145,8 @@ class Price(Struct, frozen=True):
     """Tokens written to the prompt cache."""
     cache_write_1h: float | None = None
     """Tokens cached for an hour; None: the same as `cache_write`."""
+    searches: float | None = None
+    """Thousand web searches by the service of the model; None if unknown, then costs do not contain them."""
 
 
 class ModelInfo(Struct, frozen=True):

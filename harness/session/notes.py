@@ -266,11 +266,13 @@ def tool_hashes(tools: Sequence[ToolSpec]) -> dict[str, str]:
 
 def usage_facts(usage: Usage) -> JsonObject:
     """Return token counts by their names in the Messages API."""
+    searches: JsonObject = {"server_tool_use": {"web_search_requests": usage.searches}} if usage.searches else {}
     return {
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write,
         "cache_read_input_tokens": usage.cache_read,
         "output_tokens": usage.output,
+        **searches,
     }
 
 

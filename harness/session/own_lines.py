@@ -67,11 +67,16 @@ class _ToolResult(Struct, tag="tool_result"):
     is_error: bool = False
 
 
+class _ServerToolUse(Struct, frozen=True):
+    web_search_requests: int = 0
+
+
 class _Usage(Struct):
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_input_tokens: int = 0
     cache_creation_input_tokens: int = 0
+    server_tool_use: _ServerToolUse = _ServerToolUse()
 
 
 class _ReplyContent(Struct):
@@ -222,6 +227,7 @@ def _reply(lines: Sequence[OwnReply]) -> AssistantMessage:
             usage.cache_read_input_tokens,
             usage.cache_creation_input_tokens,
             facts.cost,
+            searches=usage.server_tool_use.web_search_requests,
         ),
         stop_reason=facts.stop,
         error=facts.error or None,

@@ -285,6 +285,7 @@ def read_usage(raw: JsonObject, ours: JsonObject) -> Usage:
         _count(raw, "cache_read_input_tokens"),
         _count(raw, "cache_creation_input_tokens"),
         decode_or_none(Cost, ours.get("cost")),
+        searches=_count(object_at(raw, "server_tool_use"), "web_search_requests"),
     )
 
 

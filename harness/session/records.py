@@ -21,6 +21,7 @@ from msgspec import Struct, to_builtins
 
 from harness.codec import encode
 from harness.messages import (
+    HOSTED_SEARCH,
     AssistantContent,
     AssistantMessage,
     Image,
@@ -39,7 +40,7 @@ from harness.session.notes import FORMAT, HeaderNote, Note, cost_facts, hash_of,
 VERSION = f"{FORMAT}.0.0"
 """The same as a program version, which readers expect."""
 
-STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_use": "tool_use"}
+STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_use": "tool_use", "pause": "pause_turn"}
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -272,8 +273,11 @@ def _closing_line(message: AssistantMessage, parent: str | None, envelope: Envel
 
 
 def _is_sendable(block: AssistantContent, model: str) -> bool:
-    """Return False for thinking without a signature of a Claude model, which its API rejects."""
-    return not isinstance(block, Thinking) or bool((block.signature or block.redacted) and "claude" in model.lower())
+    """Return False for thinking without a signature of a Claude model, which its API rejects, and for searches."""
+    if not isinstance(block, Thinking):
+        return True
+    is_signed = bool(block.signature or block.redacted) and "claude" in model.lower()
+    return is_signed and not block.text.startswith(HOSTED_SEARCH)
 
 
 def api_block(block: AssistantContent) -> JsonObject:

@@ -24,7 +24,7 @@ _WINDOW = 64 * 1024
 _PROMPT_CHARS = 200
 _CUT_PROMPT = re.compile(rb'"content":(?:"|\[\{"type":"text","text":")((?:[^"\\]|\\.){1,1200})')
 _TITLES = ("custom-title", "ai-title", "summary")
-_COSTS = ("input", "output", "cache_read", "cache_write")
+_COSTS = ("input", "output", "cache_read", "cache_write", "searches")
 _NOT_TYPED = ("<command-", "<local-command-", "[Request interrupted")
 
 

@@ -13,7 +13,7 @@ from harness.messages import Citation, StopReason, Usage
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
 from providers.net.stream import ReplyDecoder
-from providers.wire.citations import Raw, as_object, citation, merged, objects
+from providers.wire.citations import MAX_CITATIONS, Raw, as_object, citation, merged, objects
 from providers.wire.encoding import parsed_json
 from providers.wire.hosted_search import SEARCH, as_signature, results_text, search_text
 
@@ -33,7 +33,10 @@ BLOCKS: Mapping[str, BlockKind] = {
     "server_tool_use": "thinking",
     "web_search_tool_result": "thinking",
 }
+CITATION = "web_search_result_location"
+"""Type of a citation of a search, which the service requires back with its text."""
 HOUR_CACHE_TOKENS = "ephemeral_1h_input_tokens"
+SEARCHES = "web_search_requests"
 STATUS_OF_ERROR = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -197,8 +200,11 @@ class MessageDecoder(ReplyDecoder):
         return (self._with_citations(end),) if end else ()
 
     def _with_citations(self, end: BlockEnd) -> BlockEnd:
-        cited = self._cited.pop(end.index, None)
-        return replace(end, citations=merged(map(_source, cited))) if cited else end
+        cited = self._cited.pop(end.index, [])
+        found = merged(map(_source, cited))
+        if kept := [_sent_back(raw) for raw in cited if raw.get("encrypted_index")][:MAX_CITATIONS]:
+            return replace(end, citations=found, signature=as_signature({"type": CITATION, "citations": kept}))
+        return replace(end, citations=found)
 
     def _count(self, counts: UsageCounts | None) -> None:
         """Update the token counts. Later counts are totals and replace earlier ones; not every event has all of
@@ -208,6 +214,9 @@ class MessageDecoder(ReplyDecoder):
         tokens = as_object(updates.get("cache_creation")).get(HOUR_CACHE_TOKENS)
         if isinstance(tokens, int):
             self._counts[HOUR_CACHE_TOKENS] = tokens
+        searches = as_object(updates.get("server_tool_use")).get(SEARCHES)
+        if isinstance(searches, int):
+            self._counts[SEARCHES] = searches
 
     def _usage(self) -> Usage:
         counts = self._counts
@@ -217,6 +226,7 @@ class MessageDecoder(ReplyDecoder):
             counts.get("cache_read_input_tokens", 0),
             counts.get("cache_creation_input_tokens", 0),
             cache_write_1h=counts.get(HOUR_CACHE_TOKENS, 0),
+            searches=counts.get(SEARCHES, 0),
         )
 
 
@@ -225,6 +235,11 @@ def _searched(index: int, block: ContentBlock, given: str) -> Sequence[Delta]:
     arguments = as_object(parsed_json(given)) if given else block.get("input") or {}
     item = {"type": block["type"], "id": block["id"], "name": block["name"], "input": arguments}
     return BlockDelta(index, search_text(arguments.get("query"))), BlockEnd(index, as_signature(item))
+
+
+def _sent_back(raw: Raw) -> Raw:
+    """Return the fields of a citation of a search that the service accepts in a request."""
+    return {name: raw.get(name) for name in ("type", "url", "title", "cited_text", "encrypted_index")}
 
 
 def _source(raw: Raw) -> Citation | None:

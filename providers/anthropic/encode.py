@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from harness.messages import AssistantMessage, Image, JsonObject, JsonValue, Thinking, ToolCall, ToolResult
+from harness.messages import AssistantMessage, Image, JsonObject, JsonValue, Text, Thinking, ToolCall, ToolResult
 from harness.ports.provider import Request
+from providers.anthropic.decode import CITATION
 from providers.anthropic.output_schema import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
 from providers.wire.caching import cache_mark, contents_to_mark
+from providers.wire.citations import objects
 from providers.wire.encoding import filled, limit_with_thinking, safe_name, system_parts, tool_name
 from providers.wire.hosted_search import SEARCH, answered, declared, is_hosted, item_in, items_of
 from providers.wire.turns import TurnEncoder
@@ -84,6 +86,7 @@ class AnthropicTurnEncoder(TurnEncoder):
     def __init__(self, request: Request, unreadable: Set[str] = frozenset()) -> None:
         super().__init__(request, unreadable)
         self._searches = self._searches_to_send()
+        self._found = self._pages_found()
 
     def _searches_to_send(self) -> set[str]:
         """Return the ids of searches that the service accepts.
@@ -103,8 +106,23 @@ class AnthropicTurnEncoder(TurnEncoder):
             searches |= {_search_id(item) for item in items_of(own[-1], SEARCH_ITEMS) if "id" in item}
         return searches
 
+    def _pages_found(self) -> set[str]:
+        """Return the URLs of the pages in the results that are sent."""
+        replies = (
+            each for each in self._messages if isinstance(each, AssistantMessage) and self.returns_thinking(each)
+        )
+        items = (item for reply in replies for item in items_of(reply, SEARCH_ITEMS))
+        results = (item for item in items if "tool_use_id" in item and _search_id(item) in self._searches)
+        return {str(page.get("url")) for item in results for page in objects(item.get("content"))}
+
     def text(self, text: str) -> JsonObject:
         return {"type": "text", "text": text}
+
+    def reply_text(self, block: Text) -> JsonObject:
+        """Return a text with its citations of searches, which refer to the results that are sent."""
+        cited = objects((item_in(block, {CITATION}) or {}).get("citations"))
+        known: list[JsonValue] = [{**each} for each in cited if each.get("url") in self._found]
+        return {**self.text(block.text), "citations": known} if known else self.text(block.text)
 
     def image(self, image: Image) -> JsonObject:
         return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}

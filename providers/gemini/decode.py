@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypedDict
 
+from msgspec.structs import replace
+
 from harness.deltas import BlockDelta, BlockEnd, BlockKind, Delta, Done
 from harness.errors import InvalidReply
 from harness.messages import HOSTED_SEARCH, Citation, StopReason, Usage
@@ -110,6 +112,8 @@ class ContentDecoder(ReplyDecoder):
         self._usage: dict[str, int | None] = {}
         self._reports = UsageReports()
         self._response_id = ""
+        self._searches = 0
+        self._grounded = 0
 
     @property
     def is_complete(self) -> bool:
@@ -151,12 +155,15 @@ class ContentDecoder(ReplyDecoder):
             why = plain(self._endpoint.hide_key(self._message)) or RETRYABLE[self._finish]
             raise InvalidReply(f"{self._endpoint.preset.label}: {why} ({self._finish})")
         stop, error = self._ending()
-        return (*self._blocks.close(), Done(stop, _counted(self._usage), self._response_id, error))
+        usage = replace(_counted(self._usage), searches=max(self._searches, self._grounded))
+        return (*self._blocks.close(), Done(stop, usage, self._response_id, error))
 
     def _read(self, event: GeminiStreamEvent) -> Iterator[Delta]:
         for candidate in (event.get("candidates") or [])[:1]:
             if "groundingMetadata" in candidate or "citationMetadata" in candidate:
                 self._sources.note(candidate)
+                queries = items(as_object(candidate.get("groundingMetadata")).get("webSearchQueries"))
+                self._grounded = max(self._grounded, len(queries))
             for part in (candidate.get("content") or {}).get("parts") or ():
                 yield from self._part(part)
             reason = candidate.get("finishReason") or ""
@@ -179,6 +186,7 @@ class ContentDecoder(ReplyDecoder):
         arguments = as_object(as_object(part.get("toolCall")).get("args"))
         queries = arguments.get("queries")
         query = ", ".join(map(str, items(queries))) or arguments.get("query")
+        self._searches += len(items(queries)) if kind == "toolCall" else 0
         yield from self._blocks.start("thinking")
         yield BlockDelta(self._blocks.index, search_text(query) if kind == "toolCall" else f"{HOSTED_SEARCH} finished")
         self._signature = as_signature({"type": kind, "part": part})

@@ -162,7 +162,13 @@ def _price(model: PricedModel) -> Price | None:
     # estimate should rather be too high than too low.
     usual = {"cache_read": paid, "cache_write": paid, "cache_write_1h": 2 * paid}
     cached = {what: _base_price(prices, what, default) for what, default in usual.items()}
-    return Price(paid, written, **cached)
+    return Price(paid, written, **cached, searches=_search_price(prices))
+
+
+def _search_price(prices: ModelPrice) -> float | None:
+    """Return dollars per thousand web searches by the service."""
+    price = getattr(prices, "web_searches_kcount", None)
+    return None if price is None else float(price)
 
 
 def _base_price(prices: ModelPrice, what: str, default: Default) -> float | Default:

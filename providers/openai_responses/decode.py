@@ -96,6 +96,7 @@ class ResponseDecoder(ReplyDecoder):
         self._ending = ""
         self._refusal = ""
         self._calls = False
+        self._searches = 0
 
     @property
     def is_complete(self) -> bool:
@@ -137,7 +138,7 @@ class ResponseDecoder(ReplyDecoder):
             error = f"the service stopped the reply: {plain(reason or 'no reason given')}" if stop == "error" else None
         if self._refusal:
             stop, error = "error", f"the model refused: {plain(self._refusal)}"
-        usage = _usage(self._response.get("usage") or {})
+        usage = replace(_usage(self._response.get("usage") or {}), searches=self._searches)
         return (*closing, Done(stop, usage, self._response.get("id") or "", error))
 
     def _start_block(self, index: int, item: OutputItem) -> Iterator[Delta]:
@@ -181,12 +182,15 @@ class ResponseDecoder(ReplyDecoder):
         """Yield a search of the service, which goes back to it with the reasoning around it."""
         yield from self._release_end()
         action = as_object(item.get("action"))
+        # Opening a page that was found is free.
+        self._searches += action.get("type", "search") == "search"
         kept = {name: item.get(name) for name in ("type", "id", "status", "action") if item.get(name) is not None}
         queries = ", ".join(map(str, items(action.get("queries"))))
         query = str(action.get("query") or queries or action.get("url") or "")
         yield BlockStart(index, "thinking")
         yield BlockDelta(index, search_text(query))
-        yield BlockEnd(index, as_signature(kept))
+        # The service accepts only complete items, and reasoning only with the search after it.
+        yield BlockEnd(index, as_signature(kept) if kept.keys() >= {"id", "status", "action"} else None)
 
     def _release_end(self) -> Iterator[Delta]:
         if self._held_end is not None:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
-from harness.messages import HOSTED_SEARCH, AssistantMessage, JsonObject, Thinking
+from harness.messages import HOSTED_SEARCH, AssistantMessage, JsonObject, Text, Thinking
 from harness.ports.provider import ToolSpec
 from providers.net.http_errors import plain
 from providers.wire.citations import as_object, items, objects
@@ -54,8 +54,8 @@ def as_signature(item: Mapping[str, Any]) -> str:
     return json.dumps(item, ensure_ascii=False, separators=(",", ":"))
 
 
-def item_in(block: Thinking, types: Set[str]) -> JsonObject | None:
-    """Return the item of one of these types in a signature; None for other thinking."""
+def item_in(block: Thinking | Text, types: Set[str]) -> JsonObject | None:
+    """Return the item of one of these types in a signature; None for any other signature."""
     if not (block.signature or "").startswith("{"):
         return None
     item = parsed_json(block.signature or "")

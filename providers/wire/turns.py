@@ -54,6 +54,10 @@ class TurnEncoder(ABC):
     def thinking(self, block: Thinking) -> JsonObject | None:
         """Return thinking of the model itself; None if it cannot be sent back."""
 
+    def reply_text(self, block: Text) -> JsonObject:
+        """Return text of the model itself, with what has to be sent back of its signature."""
+        return self.text(block.text)
+
     @abstractmethod
     def call(self, call: ToolCall) -> JsonObject: ...
 
@@ -79,7 +83,7 @@ class TurnEncoder(ABC):
             match block:
                 case Text(text):
                     if text.strip():
-                        yield self.text(text)
+                        yield self.reply_text(block) if returns_thinking else self.text(text)
                 case Thinking():
                     if returns_thinking and (thinking := self.thinking(block)):
                         yield thinking

@@ -15,6 +15,7 @@ from cinch_tui.cli.start import prepare
 from cinch_tui.reports.usage import usage_report
 from harness.agent.agent import Agent
 from harness.messages import AssistantMessage, Usage
+from harness.ports.provider import ModelInfo, Price, StaticModelInfo
 from providers import demo
 
 
@@ -63,6 +64,15 @@ async def test_usage_report_adds_what_no_reply_carries() -> None:
         "With summaries, subagents, side questions and discarded replies: 1,000 tokens input, 5 output"
         in usage_report(agent)
     )
+
+
+@pytest.mark.parametrize(("price", "cost"), [(10.0, "$0.0300"), (None, "not part of the cost")])
+async def test_usage_report_shows_searches_of_the_service(price: float | None, cost: str) -> None:
+    model = demo.scripted(demo.Reply((demo.Say("Found."),), usage=Usage(100, 2, searches=3)))
+    agent = Agent(replace(model, info=StaticModelInfo(ModelInfo(price=Price(1.0, 2.0, searches=price)))))
+    await agent.prompt("go")
+
+    assert f"Web searches by the service of the model: 3, {cost}." in usage_report(agent)
 
 
 async def test_usage_report_explains_cache_misses_and_fits_80_columns() -> None:

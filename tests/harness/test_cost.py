@@ -46,3 +46,14 @@ def test_one_hour_cache_writes_are_summed():
     both = Usage(cache_write=5, cache_write_1h=3) + Usage(cache_write=2, cache_write_1h=2)
 
     assert (both.cache_write, both.cache_write_1h) == (7, 5)
+
+
+def test_searches_cost_extra_where_their_price_is_known():
+    usage = Usage(input=1_000_000, searches=3) + Usage(searches=2)
+
+    known = with_price(usage, Price(3.0, 15.0, searches=10.0)).cost
+    unknown = with_price(usage, Price(3.0, 15.0)).cost
+
+    assert (known, unknown) == (Cost(input=3.0, searches=0.05), Cost(input=3.0))
+    assert known is not None
+    assert known.total == 3.05

@@ -29,7 +29,7 @@ from harness.session.resume import load_session
 from harness.session.session_messages import MessageReader
 from harness.views import DiffView, TerminalView
 
-USAGE = Usage(10, 20, 30, 40, Cost(0.5, 1.0, 0, 0.25))
+USAGE = Usage(10, 20, 30, 40, Cost(0.5, 1.0, 0, 0.25, 0.02), searches=2)
 CONVERSATION: list[ModelMessage] = [
     *tour(),
     UserMessage((Text("see "), Image("image/png", "AAAA"), Text("\u4e09"))),
@@ -50,6 +50,9 @@ CONVERSATION: list[ModelMessage] = [
     ToolResult("t1", "bash", (Text("one"), Image("image/png", "BBBB")), view=TerminalView("ls", "one", 0)),
     ToolResult("t2", "bash", (Text("bad"),), is_error=True, details={"denied": True, "n": 1.5}),
     synthetic("a reminder"),
+    AssistantMessage(
+        (Thinking("Web search: x", '{"type":"server_tool_use"}'),), "claude-x", "anthropic", stop_reason="pause"
+    ),
     AssistantMessage((Thinking("not for others"), Text("fine")), "gpt-x", "openai", Usage(cost=Cost()), "stop"),
     user("go on"),
     reply("x" * 3_000, call("t3", path="a.py")),

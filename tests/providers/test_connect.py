@@ -129,6 +129,7 @@ async def test_model_info_is_loaded_on_demand() -> None:
     assert loaded.price
     assert (loaded.price.input, loaded.price.output) == (3, 15)
     assert (loaded.price.cache_read, loaded.price.cache_write, loaded.price.cache_write_1h) == (0.3, 3.75, 6)
+    assert loaded.price.searches == 10
 
 
 async def test_an_unknown_model_has_the_usual_window_and_no_price() -> None:

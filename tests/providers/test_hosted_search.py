@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from fakes.judges import (
 )
 from fakes.model_server import Failure, Reply
 from fakes.people import ScriptedUser
+from fakes.talk import written
 from msgspec.structs import replace
 
 from cinch_tui.reports.citations import sources_of
@@ -25,6 +27,7 @@ from harness.agent.reply import ReplyBuilder
 from harness.deltas import Delta
 from harness.messages import AssistantMessage, JsonObject, ModelSpec, Text, Thinking, user
 from harness.ports.provider import Hosting, Request, ToolSpec
+from harness.session.resume import load_session
 from providers import Secret, connect
 from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode as encode_messages
@@ -170,12 +173,27 @@ def test_anthropic_search_is_shown_cited_and_sent_back_unchanged() -> None:
         "Three times.",
     ]
     assert [source.url for source in sources_of(reply.content)] == ["https://docs.example.com/retries"]
+    assert reply.usage.searches == 1
     sent: Any = claude_body(asked(CLAUDE, reply))["messages"]
     assert sent[1]["content"] == [
         {**SERVER_USE, "input": {"query": "retries"}},
         FOUND,
-        {"type": "text", "text": "Three times."},
+        {"type": "text", "text": "Three times.", "citations": [CITED]},
     ]
+
+
+def test_citation_is_sent_back_unchanged_after_a_resume_and_only_with_its_results(tmp_path: Path) -> None:
+    long = {**CITED, "title": "Retries " * 60, "cited_text": "Retry three times. " * 200}
+    events = [*CLAUDE_EVENTS[:8], {**CLAUDE_EVENTS[8], "delta": {"type": "citations_delta", "citation": long}}]
+    path = written(tmp_path, user("What is new?"), claude_reply([*events, *CLAUDE_EVENTS[9:]]))
+    reply = [*load_session(path).messages][1]
+    assert isinstance(reply, AssistantMessage)
+
+    sent: Any = claude_body(asked(CLAUDE, reply))["messages"]
+    without: Any = claude_body(asked(CLAUDE, replace(reply, content=reply.content[2:])))["messages"]
+
+    assert sent[1]["content"][2] == {"type": "text", "text": "Three times.", "citations": [long]}
+    assert without[1]["content"] == [{"type": "text", "text": "Three times."}]
 
 
 def test_search_without_its_result_is_not_sent_back() -> None:
@@ -251,6 +269,7 @@ def test_openai_search_is_shown_cited_and_sent_back_with_its_reasoning() -> None
         "Three times.",
     ]
     assert [source.title for source in sources_of(reply.content)] == ["Retries"]
+    assert reply.usage.searches == 1
     sent: Any = gpt_body(asked(GPT, reply))["input"]
     assert sent[1:4] == [REASONING_SENT, CALL, {"type": "message", "role": "assistant", "content": "Three times."}]
 
@@ -290,6 +309,7 @@ def test_gemini_search_is_shown_cited_and_sent_back_unchanged() -> None:
 
     shown = [block.text for block in reply.content if isinstance(block, Thinking | Text)]
     assert shown == ["Web search: retries", "Web search finished", "Three times."]
+    assert reply.usage.searches == 1
     assert [source.url for source in sources_of(reply.content)] == ["https://docs.example.com/retries"]
     body: Any = gemini_body(asked(GEMINI, reply))
     assert body["contents"][1]["parts"] == [TOOL_CALL, TOOL_RESPONSE, {"text": "Three times."}]

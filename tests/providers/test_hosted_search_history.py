@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
+from harness.deltas import BlockEnd, Delta, Done
 from harness.messages import (
     AssistantContent,
     AssistantMessage,
@@ -30,8 +31,11 @@ from harness.ports.provider import Request, ToolSpec
 from providers import Secret, connect
 from providers.anthropic.encode import encode as encode_messages
 from providers.anthropic.thinking import thinking_form
+from providers.endpoint import Endpoint
 from providers.gemini.encode import encode as encode_gemini
+from providers.openai_responses.decode import ResponseDecoder
 from providers.openai_responses.encode import encode as encode_responses
+from providers.preset import presets
 from providers.wire.hosted_search import as_signature
 from tools import builtin_tools
 
@@ -167,6 +171,27 @@ def test_reasoning_whose_search_ends_the_reply_is_not_sent_back() -> None:
 def test_search_is_not_sent_back_without_its_reasoning() -> None:
     assert gpt_types(Thinking("Not encrypted."), kept(CALL), Text("Found.")) == ["message"]
     assert gpt_types(kept(CALL), Text("Found.")) == ["web_search_call", "message"]
+
+
+def test_incomplete_search_and_pages_that_were_opened_are_decoded() -> None:
+    opened: JsonObject = {**CALL, "id": "ws_2", "action": {"type": "open_page", "url": "https://a.example"}}
+    unknown = {name: value for name, value in CALL.items() if name != "action"}
+    decoder = ResponseDecoder(Endpoint(presets()["openai"], "https://api.openai.com/v1"))
+    ends: list[Delta] = []
+    for index, item in enumerate((CALL, opened, unknown)):
+        event: Any = {"type": "response.output_item.done", "output_index": index, "item": item}
+        ends += [delta for delta in decoder.take(event) if isinstance(delta, BlockEnd)]
+
+    kept, page, dropped = (end.signature for end in ends if isinstance(end, BlockEnd))
+
+    assert (json.loads(kept or ""), json.loads(page or ""), dropped) == (CALL, opened, None)
+    # Opening a page is free; a search without details may not be.
+    assert [end.usage.searches for end in decoder.finish() if isinstance(end, Done)] == [2]
+    assert gpt_types(kept_as(kept), kept_as(dropped), Text("Found.")) == ["message"]
+
+
+def kept_as(signature: str | None) -> Thinking:
+    return Thinking("Web search", signature)
 
 
 TOOL_CALL: JsonObject = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import logging
 import os
 import socket
 import sys
@@ -18,14 +17,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from harness.concurrency import run_uninterrupted
-from harness.errors import RequestRejected
 from http_client.addresses import is_loopback
-from http_client.proxies import Proxy, proxy_for
+from http_client.proxies import Proxy, client_proxy, proxy_for
 from http_client.tls import ssl_context, unused_context
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 CONNECT_SECONDS = 30.0
@@ -146,27 +142,11 @@ class Pool:
         # Not HTTP/2: httpcore does not signal an abort to the server, and generation continues at the user's cost.
         return ReconnectingTransport(
             verify=context,
-            proxy=_usable(self.proxy, context) if self.proxy else None,
+            proxy=client_proxy(httpx.Proxy, httpx.InvalidURL, self.proxy, context) if self.proxy else None,
             # No limit on connections: subagents waiting for one would appear to hang.
             limits=httpx.Limits(max_keepalive_connections=20, keepalive_expiry=KEEP_ALIVE_SECONDS),
             socket_options=_socket_options(),
         )
-
-
-def _usable(proxy: Proxy, context: ssl.SSLContext) -> httpx.Proxy:
-    import httpx
-
-    try:
-        usable = httpx.Proxy(proxy.url, ssl_context=context if proxy.is_encrypted else None)
-    except (ValueError, httpx.InvalidURL):
-        usable = None
-    if usable is None or not usable.url.host:
-        # Outside the except clause, whose exception may contain the password.
-        form = "http://host:port or socks5://host:port"
-        raise RequestRejected(f"{proxy.source} is not a valid proxy URL; use {form}")
-    # httpcore logs the details of each step, including the proxy's password.
-    logging.getLogger("httpcore.socks").setLevel(logging.INFO)
-    return usable
 
 
 def _socket_options() -> list[tuple[int, int, int]]:

@@ -7,15 +7,37 @@ invalid one with its password.
 from __future__ import annotations
 
 import ipaddress
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
+from harness.errors import RequestRejected
 from harness.structs import Redacted
 from http_client.addresses import is_loopback
 
+if TYPE_CHECKING:
+    import ssl
+
 SYSTEM_SETTINGS = "the system settings"
 DEFAULT_PORTS = {"http": 80, "https": 443}
+_SOCKS_LOGGERS = ("httpcore.socks", "httpcore2.socks")
+
+
+class _Url(Protocol):
+    @property
+    def host(self) -> str: ...
+
+
+class _ClientProxy(Protocol):
+    """Proxy of httpx or httpx2."""
+
+    @property
+    def url(self) -> _Url: ...
+
+
+ClientProxyT = TypeVar("ClientProxyT", bound=_ClientProxy)
 
 
 class Proxy(Redacted, frozen=True):
@@ -35,6 +57,34 @@ class Proxy(Redacted, frozen=True):
     @property
     def is_encrypted(self) -> bool:
         return self.url.startswith("https:")
+
+
+def client_proxy(
+    build: Callable[..., ClientProxyT], invalid_url: type[Exception], proxy: Proxy, context: ssl.SSLContext
+) -> ClientProxyT:
+    """Return a proxy for the HTTP client.
+
+    Args:
+        build: Class `Proxy` of the client's library.
+        invalid_url: The exception `InvalidURL` of the library.
+        proxy: The proxy.
+        context: Certificates, for a proxy that is itself reached over TLS.
+
+    Raises:
+        RequestRejected: The URL of the proxy is invalid.
+    """
+    try:
+        usable = build(proxy.url, ssl_context=context if proxy.is_encrypted else None)
+    except (ValueError, invalid_url):
+        usable = None
+    if usable is None or not usable.url.host:
+        # Outside the except clause, whose exception may contain the password.
+        form = "http://host:port or socks5://host:port"
+        raise RequestRejected(f"{proxy.source} is not a valid proxy URL; use {form}")
+    # httpcore logs the details of each step, including the proxy's password.
+    for name in _SOCKS_LOGGERS:
+        logging.getLogger(name).setLevel(logging.INFO)
+    return usable
 
 
 def proxy_for(url: str, environment: Mapping[str, str]) -> Proxy | None:

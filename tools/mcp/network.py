@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import ssl
 from collections.abc import Mapping
 
 import httpx2
 
-from harness.errors import RequestRejected
-from http_client.proxies import Proxy, proxy_for
+from http_client.proxies import client_proxy, proxy_for
 from http_client.text import plain
 from http_client.tls import explain_rejection, ssl_context, unused_context
 
@@ -54,24 +52,10 @@ class NetworkTransport(httpx2.AsyncBaseTransport):
         context = self._context if is_encrypted and self._context else unused_context()
         return httpx2.AsyncHTTPTransport(
             verify=context,
-            proxy=_usable(proxy, context) if proxy else None,
+            proxy=client_proxy(httpx2.Proxy, httpx2.InvalidURL, proxy, context) if proxy else None,
             trust_env=False,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=KEEP_ALIVE_S),
         )
-
-
-def _usable(proxy: Proxy, context: ssl.SSLContext) -> httpx2.Proxy:
-    try:
-        usable = httpx2.Proxy(proxy.url, ssl_context=context if proxy.is_encrypted else None)
-    except (ValueError, httpx2.InvalidURL):
-        usable = None
-    if usable is None or not usable.url.host:
-        # Outside the except clause, whose exception may contain the password.
-        form = "http://host:port or socks5://host:port"
-        raise RequestRejected(f"{proxy.source} is not a valid proxy URL; use {form}")
-    # httpcore logs the details of each step, including the proxy's password.
-    logging.getLogger("httpcore2.socks").setLevel(logging.INFO)
-    return usable
 
 
 def mark_authentication(request: httpx2.Request) -> None:

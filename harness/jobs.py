@@ -24,7 +24,8 @@ MAX_RUNNING = 20
 MAX_ENDED = 20
 """Number of ended jobs to keep."""
 
-BACKGROUND_HINT = "You will be notified when it ends; job_output shows its output, job_kill stops it."
+_NOTIFIED = "You will be notified when it ends; "
+_HINT = "job_output shows its output, job_kill stops it."
 
 JobState: TypeAlias = Literal["running", "ended", "killed", "failed"]
 Wait: TypeAlias = Literal["over", "late", "moved"]
@@ -134,6 +135,13 @@ class Jobs:
         self._known = known or _SharedState(publish)
         self._news = Queue("all") if news is None else news
         self._successor: Jobs | None = None
+        self.has_reader = True
+        """False while no model reads the messages about ended jobs."""
+
+    @property
+    def hint(self) -> str:
+        """What the model can do about a background job, as sentences."""
+        return f"{_NOTIFIED}{_HINT}" if self.has_reader else _HINT
 
     @property
     def all(self) -> tuple[Job, ...]:

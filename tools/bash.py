@@ -15,7 +15,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from harness.execution.spill import spill_name
-from harness.jobs import BACKGROUND_HINT, MAX_RUNNING, Job, Jobs, JobSpec
+from harness.jobs import MAX_RUNNING, Job, Jobs, JobSpec
 from harness.messages import JsonObject, new_id
 from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.risk import Risk
@@ -244,7 +244,7 @@ class _Execution:
 
     def _in_background_result(self, job: Job, how: str) -> ToolOutput:
         printed = self._captured.new_text()
-        text = f"{how} as {job.id}. {BACKGROUND_HINT}\nOutput so far:\n{for_model(printed, '(nothing)')}"
+        text = f"{how} as {job.id}. {self._jobs.hint}\nOutput so far:\n{for_model(printed, '(nothing)')}"
         return ToolOutput.text(text, view=self._view(printed), details={"job_id": job.id})
 
     def _view(self, output: str) -> TerminalView:

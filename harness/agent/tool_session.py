@@ -48,6 +48,7 @@ class ToolSession:
             AlreadyRunning: A run of the agent is active.
         """
         begun = asyncio.Event()
+        self._agent.state.jobs.has_reader = False
 
         async def work(run: Run) -> AgentEnd:
             self._active = run
@@ -67,6 +68,7 @@ class ToolSession:
         """Cancel the running calls and end the run."""
         await cancel_tasks([*self._calls], self._agent.options.cancel_grace_s)
         self._end.set()
+        self._agent.state.jobs.has_reader = True
         if self._run is not None:
             await asyncio.wait([self._run])
 

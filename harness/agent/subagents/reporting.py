@@ -18,7 +18,7 @@ from harness.events import (
     ToolExecutionStart,
     TurnStart,
 )
-from harness.jobs import BACKGROUND_HINT, Job
+from harness.jobs import Job
 from harness.messages import AssistantMessage, JsonObject, Message, Text
 from harness.ports.tool import SubagentTask, ToolOutput
 from harness.publishing import Bus
@@ -89,7 +89,7 @@ def outcome(identity: Identity, result: AgentResult, who: str, limit: int, left:
     if left:
         # A later process must know that they no longer run.
         names = ", ".join(f"{job.id} ({job.spec.title})" for job in left)
-        text += f"\n\n[It left background jobs running: {names}. {BACKGROUND_HINT}]"
+        text += f"\n\n[It left background jobs running: {names}. {left[0].owner.hint}]"
         details["jobs"] = [{"job_id": job.id, "call_id": job.spec.call_id} for job in left]
     return ToolOutput(
         content=(Text(text),),

@@ -100,6 +100,15 @@ async def test_every_tool_is_offered_and_works(folder: Path, mode: str) -> None:
     assert tools["edit_file"].title == "Edit file"
 
 
+async def test_background_job_promises_no_notification(folder: Path) -> None:
+    async with connected(folder, "--approval", "off") as client:
+        tools = {tool.name: tool.description or "" for tool in (await client.list_tools()).tools}
+        started = await text_of(client, "bash", command="sleep 1000", background=True)
+
+    assert "job_output shows its output" in started
+    assert not [text for text in (started, *tools.values()) if "notified" in text]
+
+
 async def test_globs_choose_the_tools(folder: Path) -> None:
     async with connected(folder, "--tools", "read_*, g*") as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["read_file", "grep"]

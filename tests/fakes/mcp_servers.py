@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -113,7 +114,16 @@ async def call(manager: McpServers, name: str, folder: Path, /, **arguments: Any
 
 
 def text_of(output: ToolOutput) -> str:
-    return "".join(each.text for each in output.content if isinstance(each, Text))
+    """Return the text of an output, without its frame."""
+    return unframed("".join(each.text for each in output.content if isinstance(each, Text)))
+
+
+def unframed(text: str) -> str:
+    """Return a text of a server without the frame that models see."""
+    framed = re.fullmatch(
+        r'<untrusted_content source="MCP server [^"]*">\n[^\n]*\n\n(.*)\n</untrusted_content>', text, re.S
+    )
+    return framed[1] if framed else text
 
 
 def listed(name: str, **fields: Any) -> JsonObject:

@@ -16,20 +16,26 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from harness.messages import Image, JsonObject, JsonValue, Text, UserContent, new_id
+from harness.messages import Image, JsonValue, Text, UserContent, new_id
 from harness.ports.tool import ToolContext, ToolOutput
-from harness.terminal_text import strip_escapes
-from harness.views import ImageView
+from harness.truncation import truncate
+from harness.views import ImageView, TextView
 from tools.file_type import image_header
 from tools.mcp.state import clean_line
+from tools.mcp.wire import MAX_BLOCKS
+from tools.untrusted_text import cleaned_text, framed_content
 
 if TYPE_CHECKING:
     import mcp_types as types
 
-MAX_BLOCKS = 200
 MAX_IMAGES = 10
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
 MAX_DETAILS_CHARS = 200_000
+"""Length of structured content, as JSON, up to which programs receive it."""
+MAX_STRUCTURED_CHARS = 1_000_000
+"""Maximum length of structured content as text."""
+SHOWN_CHARS = 30_000
+"""Maximum length of the text that the user is shown."""
 URI_CHARS = 500
 
 
@@ -42,21 +48,40 @@ class Content(Struct, frozen=True):
     """The image if there is only one, and little text."""
 
 
-async def output_of(result: types.CallToolResult, context: ToolContext) -> ToolOutput:
-    """Return the output of a call."""
-    found = await content_of(result.content, context.spill_dir, context.call_id)
+async def output_of(result: types.CallToolResult, context: ToolContext, server: str) -> ToolOutput:
+    """Return the output of a call, framed as data of the server."""
+    # Decoding, cleaning and writing large data takes a while.
+    return await asyncio.to_thread(_output, result, context, server)
+
+
+def _output(result: types.CallToolResult, context: ToolContext, server: str) -> ToolOutput:
+    found = _Reader(context.spill_dir, context.call_id).read(result.content)
     structured: JsonValue = result.structured_content
+    as_text = "" if structured is None else _as_text(structured)
     blocks = found.blocks
-    if structured is not None and not any(isinstance(each, Text) and each.text.strip() for each in blocks):
-        blocks = (*blocks, Text(strip_escapes(json.dumps(structured, ensure_ascii=False, indent=1))))
-    return ToolOutput(blocks, found.view, _details(structured), is_error=bool(result.is_error))
+    if as_text and not any(isinstance(each, Text) and each.text.strip() for each in blocks):
+        blocks = (*blocks, Text(cleaned_text(as_text)))
+    text = "".join(each.text for each in blocks if isinstance(each, Text))
+    shown = truncate(text, context.output_limit(SHOWN_CHARS), lambda gone: f"[… {gone:,} characters left out …]")
+    return ToolOutput(
+        framed_content(blocks, f"MCP server {server}"),
+        found.view or (TextView(shown) if text else None),
+        {"structured_content": structured} if structured and len(as_text) <= MAX_DETAILS_CHARS else None,
+        is_error=bool(result.is_error),
+    )
 
 
-def _details(structured: JsonValue) -> JsonObject | None:
-    if structured is None:
-        return None
-    size = len(json.dumps(structured))
-    return {"structured_content": structured} if size <= MAX_DETAILS_CHARS else {"structured_content_chars": size}
+def _as_text(structured: JsonValue) -> str:
+    """Return structured content as JSON, truncated to `MAX_STRUCTURED_CHARS`."""
+    parts: list[str] = []
+    room = MAX_STRUCTURED_CHARS
+    # In small parts: other threads run between them, and the rest of long content is never written.
+    for part in json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(structured):
+        parts.append(part)
+        room -= len(part)
+        if room < 0:
+            return f"{''.join(parts)[:MAX_STRUCTURED_CHARS]}\n[The rest of the structured content was dropped.]"
+    return "".join(parts)
 
 
 async def content_of(blocks: Sequence[types.ContentBlock], folder: Path, name: str) -> Content:
@@ -105,7 +130,7 @@ class _Reader:
 
     def _content(self, found: list[UserContent], count: int) -> Content:
         if count > MAX_BLOCKS:
-            found.append(Text(f"[{count - MAX_BLOCKS:,} further content blocks were dropped.]"))
+            found.append(Text("[Further content blocks were dropped.]"))
         texts = sum(len(each.text) for each in found if isinstance(each, Text))
         view = self._images[0] if len(self._images) == 1 and texts < 1_000 else None
         return Content(tuple(_separated(found)), view)
@@ -113,7 +138,7 @@ class _Reader:
     def _block(self, block: types.ContentBlock) -> UserContent:
         match block.type:
             case "text":
-                return Text(strip_escapes(block.text))
+                return Text(cleaned_text(block.text))
             case "image":
                 return self._binary(block.data, block.mime_type, "image")
             case "audio":
@@ -130,7 +155,7 @@ class _Reader:
         # By attribute: the types are loaded only with the SDK.
         text = getattr(contents, "text", None)
         if isinstance(text, str):
-            return Text(f"[resource {uri}]\n{strip_escapes(text)}")
+            return Text(f"[resource {uri}]\n{cleaned_text(text)}")
         return self._binary(str(getattr(contents, "blob", "")), contents.mime_type or "", f"resource {uri}")
 
     def _binary(self, data: str, media_type: str, what: str) -> UserContent:

@@ -74,12 +74,15 @@ class ReadResourceTool:
         return TextView(self.summary(arguments))
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        from tools.untrusted_text import framed_content  # not needed before a call
+
         del context
+        server, uri = str(arguments["server"]), str(arguments["uri"])
         try:
-            content = await self._servers.read_resource(str(arguments["server"]), str(arguments["uri"]))
+            content = await self._servers.read_resource(server, uri)
         except RequestFailed as error:
             return ToolOutput.failure(f"The resource could not be read: {error}")
-        return ToolOutput(content)
+        return ToolOutput(framed_content(content, f"{server}:{uri}"))
 
 
 def _description(servers: ResourceServers) -> str:

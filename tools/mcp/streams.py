@@ -19,15 +19,15 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from tools.mcp.wire import Report, clean_lists
+from tools.mcp.wire import Report, clean_lists, limit_content
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream
 
     Incoming: TypeAlias = ReadStream[SessionMessage | Exception]
 
-MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-"""Maximum size of one message of a server."""
+MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+"""Maximum size of one message of a server: an image of 5 MB fits, and the SDK parses it in the event loop."""
 BURST = 200
 """Messages after which the rate is checked."""
 MESSAGES_PER_S = 2_000
@@ -72,6 +72,7 @@ class _Reader:
                 # The SDK does not answer a request that the server has cancelled while it was handled.
                 self._close_request(params.get("requestId"))
             case JSONRPCResponse(result=result):
+                limit_content(result)
                 clean_lists(result, self._report)
             case _:
                 pass

@@ -114,7 +114,7 @@ class McpTool:
             )
         except RequestFailed as error:
             return ToolOutput.failure(f"{self.name} failed: {error}")
-        return await output_of(result, context)
+        return await output_of(result, context, self.server)
 
 
 class _Progress:

@@ -13,6 +13,8 @@ Entry: TypeAlias = dict[str, Any]
 
 MAX_ENTRIES = 2_000
 """Maximum number of entries of one page."""
+MAX_BLOCKS = 200
+"""Maximum number of content blocks of a result, and of messages of a prompt."""
 _TEXTS = ("title", "description", "mimeType")
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
@@ -26,6 +28,16 @@ def as_object(value: object) -> Entry:
 def as_list(value: object) -> list[Any]:
     """Return a JSON list, or an empty one for any other value."""
     return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def limit_content(result: Entry) -> None:
+    """Drop content blocks and messages beyond `MAX_BLOCKS`, which the SDK would validate in the event loop.
+
+    One more is kept, which shows that others are missing.
+    """
+    for key in ("content", "contents", "messages"):
+        if isinstance(result.get(key), list):
+            result[key] = as_list(result[key])[: MAX_BLOCKS + 1]
 
 
 def clean_lists(result: Entry, report: Report) -> None:

@@ -121,7 +121,7 @@ async def test_garbage_on_stdout_is_logged(before: str, tmp_path: Path) -> None:
     [
         ("flood", {"count": 1500}, "info: message 1499"),
         # Parsing one of them takes 2 seconds.
-        ("large_flood", {"count": 2, "entries": 600_000}, "dropped; the limit is 65,536"),
+        ("large_flood", {"count": 2, "entries": 450_000}, "dropped; the limit is 65,536"),
     ],
 )
 async def test_flood_of_notifications_does_not_block_the_event_loop(
@@ -172,7 +172,7 @@ async def test_flood_of_requests_ends_the_connection(method: str, params: dict[s
 
 @pytest.mark.parametrize("cancelled", ["other", "ask-{number}"])
 async def test_cancellations_do_not_hide_a_flood_of_requests(cancelled: str, tmp_path: Path) -> None:
-    server = raw_server(tools=[listed("ask")], timeout=5)
+    server = raw_server(tools=[listed("ask")], timeout=30)
 
     async with running([server], make_host(tmp_path)) as manager:
         output = await call(manager, "ask", tmp_path, method="ping", params={}, count=10_000, cancelled=cancelled)
@@ -297,7 +297,7 @@ async def test_malformed_results_are_errors(tmp_path: Path) -> None:
     assert "invalid answer" in text_of(outputs["kind"])
     assert text_of(outputs["image"]) == "[image image/png: the data is not valid base64]"
     assert text_of(outputs["escape"]) == "red"
-    assert "[4,800 further content blocks were dropped.]" in text_of(outputs["blocks"])
+    assert "[Further content blocks were dropped.]" in text_of(outputs["blocks"])
 
 
 async def test_page_to_open_is_shown_and_never_opened(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fakes.mcp_servers import listed, make_host, raw_server, running, until
+from fakes.mcp_servers import listed, make_host, raw_server, running, unframed, until
 
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
@@ -43,7 +43,7 @@ async def agent_with(
 
 
 def results(agent: Agent) -> list[str]:
-    return [each.text for each in agent.messages if isinstance(each, ToolResult)]
+    return [unframed(each.text) for each in agent.messages if isinstance(each, ToolResult)]
 
 
 async def test_every_call_needs_approval_whatever_the_server_says(tmp_path: Path) -> None:

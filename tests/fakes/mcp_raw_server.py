@@ -106,6 +106,12 @@ def add_tool(arguments: dict[str, Any], token: Any) -> dict[str, Any]:
     return text_result("add_tool done")
 
 
+def break_list(arguments: dict[str, Any], token: Any) -> dict[str, Any]:
+    SCRIPT["list_error"] = "the database is locked"
+    notify("notifications/tools/list_changed")
+    return text_result("break_list done")
+
+
 def child(arguments: dict[str, Any], token: Any) -> dict[str, Any]:
     pid = os.fork()
     if pid == 0:
@@ -125,6 +131,7 @@ HANDLERS: dict[str, Handler] = {
     "slow": slow,
     "wait": lambda arguments, token: None,
     "add_tool": add_tool,
+    "break_list": break_list,
     "environment": lambda arguments, token: text_result(json.dumps(dict(os.environ))),
     "child": child,
 }
@@ -154,6 +161,8 @@ def result_of(request: dict[str, Any]) -> dict[str, Any] | None:
                 "serverInfo": {"name": SCRIPT.get("title", "raw"), "version": "1"},
                 "instructions": SCRIPT.get("instructions", ""),
             }
+        case "tools/list" if "list_error" in SCRIPT:
+            return {"code": -32603, "message": SCRIPT["list_error"]}
         case "tools/list":
             page = {"tools": SCRIPT.get("tools", [])}
             if "pages" in SCRIPT:
@@ -180,7 +189,7 @@ def main() -> None:
         if method == "server/discover":
             send({"id": request["id"], "error": {"code": -32601, "message": "Method not found"}})
         elif (result := result_of(request)) is not None:
-            send({"id": request["id"], "result": result})
+            send({"id": request["id"], "error" if "code" in result else "result": result})
     if "stubborn" in SCRIPT:
         time.sleep(1000)
 

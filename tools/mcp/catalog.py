@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import anyio
@@ -156,32 +157,54 @@ async def load_catalog(connection: CatalogOwner, client: Client) -> None:
 
 
 async def _load(connection: CatalogOwner, client: Client, kind: Kind) -> None:
-    catalog, has = connection.catalog, client.server_capabilities
+    catalog, has, name = connection.catalog, client.server_capabilities, connection.server.name
     catalog.begin(kind)
     match kind:
         case "tools":
-            found = await _all(lambda at: client.list_tools(cursor=at), "tools", catalog) if has.tools else []
+            found = await _all(lambda at: client.list_tools(cursor=at), "tools", catalog) if has.tools else _EMPTY
             # Schemas are checked in a thread: this may take long.
-            catalog.tools = await asyncio.to_thread(_tools, connection, found)
+            catalog.tools = await asyncio.to_thread(found.replacing, catalog.tools, partial(_tools, connection))
         case "resources":
-            name, listed, patterns = connection.server.name, list[Any](), list[Any]()
+            listed = patterns = _EMPTY
             if has.resources:
                 listed = await _all(lambda at: client.list_resources(cursor=at), "resources", catalog)
                 patterns = await _all(
                     lambda at: client.list_resource_templates(cursor=at), "resource_templates", catalog
                 )
-            catalog.resources = tuple(_resource(name, each) for each in listed)
-            catalog.templates = tuple(_template(name, each) for each in patterns)
+            catalog.resources = listed.replacing(
+                catalog.resources, lambda items: [_resource(name, each) for each in items]
+            )
+            catalog.templates = patterns.replacing(
+                catalog.templates, lambda items: [_template(name, each) for each in items]
+            )
         case "prompts":
-            prompts = await _all(lambda at: client.list_prompts(cursor=at), "prompts", catalog) if has.prompts else []
-            catalog.prompts = tuple(_prompt(connection.server.name, each) for each in prompts)
+            found = await _all(lambda at: client.list_prompts(cursor=at), "prompts", catalog) if has.prompts else _EMPTY
+            catalog.prompts = found.replacing(catalog.prompts, lambda items: [_prompt(name, each) for each in items])
 
 
 class _Page(Protocol):
     next_cursor: str | None
 
 
-async def _all(fetch: Callable[[str | None], Awaitable[_Page]], field: str, catalog: Catalog) -> list[Any]:
+class _Listed(Struct, frozen=True):
+    """Items of all pages of a list."""
+
+    items: list[Any]
+    """The items."""
+    is_complete: bool = True
+    """False if a page could not be loaded."""
+
+    def replacing(
+        self, earlier: tuple[ItemT, ...], convert: Callable[[list[Any]], Sequence[ItemT]]
+    ) -> tuple[ItemT, ...]:
+        """Return the converted items; of a list that is not complete, the earlier ones, if there are any."""
+        return earlier if earlier and not self.is_complete else tuple(convert(self.items))
+
+
+_EMPTY = _Listed([])
+
+
+async def _all(fetch: Callable[[str | None], Awaitable[_Page]], field: str, catalog: Catalog) -> _Listed:
     """Return the items of all pages, with bounds; the error of a list becomes a problem."""
     # Imported by now.
     from mcp import MCPError
@@ -198,10 +221,10 @@ async def _all(fetch: Callable[[str | None], Awaitable[_Page]], field: str, cata
             if error.code == CONNECTION_CLOSED:
                 raise
             catalog.report(f"the list of {field} could not be loaded: {error.message}")
-            return found
+            return _Listed(found, is_complete=False)
         except ValidationError:
             catalog.report(f"the list of {field} is not valid in the protocol")
-            return found
+            return _Listed(found, is_complete=False)
         found.extend(getattr(page, field))
         cursors.add(cursor)
         cursor = page.next_cursor
@@ -209,7 +232,7 @@ async def _all(fetch: Callable[[str | None], Awaitable[_Page]], field: str, cata
             break
     if cursor is not None or len(found) > MAX_ITEMS:
         catalog.report(f"the list of {field} does not end; the first {min(len(found), MAX_ITEMS):,} are used")
-    return found[:MAX_ITEMS]
+    return _Listed(found[:MAX_ITEMS])
 
 
 def _tools(connection: CatalogOwner, found: Sequence[types.Tool]) -> tuple[McpTool, ...]:

@@ -157,6 +157,17 @@ async def test_changed_list_of_tools_is_loaded_again(tmp_path: Path) -> None:
         assert [each.name for each in manager.tools()] == ["mcp__raw__add_tool", "mcp__raw__added"]
 
 
+async def test_list_that_cannot_be_loaded_again_stays_as_it_was(tmp_path: Path) -> None:
+    server = raw_server(tools=[listed("break_list")])
+
+    async with running([server], make_host(tmp_path)) as manager:
+        await call(manager, "break_list", tmp_path)
+        await until(lambda: state_of(manager, "raw").problems)
+
+        assert [each.name for each in manager.tools()] == ["mcp__raw__break_list"]
+        assert state_of(manager, "raw").problems == ("the list of tools could not be loaded: the database is locked",)
+
+
 async def test_close_ends_stubborn_servers_and_their_descendants(tmp_path: Path) -> None:
     server = raw_server(tools=[listed("child")], stubborn=True)
 

@@ -25,9 +25,8 @@ from harness.workspace.disk import read_beginning
 if TYPE_CHECKING:
     from cinch_tui.config.options import Options
     from cinch_tui.config.server_keys import ServerTable
-    from cinch_tui.config.settings import Settings
     from tools.mcp.auth.token_store import TokenStore
-    from tools.mcp.server_config import McpServer, McpSettings
+    from tools.mcp.server_config import McpServer
 
 _STRONGER = ("project", "local", "managed")
 """Layers that win over `.mcp.json`."""
@@ -65,22 +64,6 @@ class ConfiguredServers(Struct, frozen=True):
         return [*self.notices, *map(str, self.invalid)]
 
 
-def mcp_settings(options: Options, settings: Settings) -> tuple[McpSettings, list[str]]:
-    """Return the servers of `load_servers` with the settings that apply to all, and problems with other servers."""
-    from tools.mcp.server_config import McpSettings  # rarely needed
-
-    servers, problems = load_servers(options)
-    return McpSettings(tuple(servers), settings.mcp.startup_wait_s), problems
-
-
-def load_servers(options: Options) -> tuple[list[McpServer], list[str]]:
-    """Return the MCP servers that are configured and trusted, including disabled ones, and problems with others."""
-    if not options.uses_servers:
-        return [], []
-    found = read_servers(options)
-    return list(found.servers), found.problems
-
-
 def login_store(options: Options) -> TokenStore:
     """Return the store of the logins at MCP servers."""
     from cinch_tui.api_keys.system_keyring import SystemKeyring  # rarely needed
@@ -91,6 +74,8 @@ def login_store(options: Options) -> TokenStore:
 
 def read_servers(options: Options) -> ConfiguredServers:
     """Return the servers of all files: managed > project-local > project > `.mcp.json` > user. Reads files."""
+    if not options.uses_servers:
+        return ConfiguredServers()
     files = list(_project_files(options.cwd))
     if not files and not options.servers:
         return ConfiguredServers()

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from cinch_tui import __version__
-from cinch_tui.mcp_servers import login_store, mcp_settings
+from cinch_tui.mcp_servers import ConfiguredServers, login_store, read_servers
 from cinch_tui.permissions import is_enabled
 from harness.agent.agent import Agent
 from harness.agent.side_question import reply_to
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cinch_tui.config.settings import Settings
     from harness.messages import JsonValue
     from tools.mcp.host import McpHost, SampledReply, SamplingRequest
-    from tools.mcp.server_config import McpServer
     from tools.mcp.servers import McpServers
     from tools.mcp.state import Phase, ServerState
 
@@ -47,8 +46,7 @@ class McpSession:
         self._agent = agent
         self._options = options
         self._settings = settings
-        self._wait_s = 0.0
-        self._configured: tuple[McpServer, ...] = ()
+        self._configured = ConfiguredServers()
         self._closes = False
 
     async def start(self) -> list[str]:
@@ -58,19 +56,18 @@ class McpSession:
     async def load(self, options: Options, settings: Settings) -> list[str]:
         """Use the servers that are configured and trusted now; return problems with the configuration."""
         self._options, self._settings = options, settings
-        configured, problems = await asyncio.to_thread(mcp_settings, options, settings)
-        if configured.servers == self._configured:
-            return problems
-        self._configured = configured.servers
+        before, self._configured = self._configured, await asyncio.to_thread(read_servers, options)
+        configured = self._configured.servers
+        if configured == before.servers:
+            return self._configured.problems
         await self._stop()
-        if not configured.servers:
-            return problems
+        if not configured:
+            return self._configured.problems
         # Imported with the first server.
         from tools.mcp.servers import McpServers
 
-        self._wait_s = configured.startup_wait
-        self.servers = servers = McpServers(configured.servers, self._host())
-        for each in configured.servers:
+        self.servers = servers = McpServers(configured, self._host())
+        for each in configured:
             if each.enabled:
                 self._agent.set_source_tools(_source(each.name), ())
         servers.on_change(self._take_over)
@@ -79,7 +76,7 @@ class McpSession:
             self._closes = True
             self._agent.on_close(self._stop)
         servers.start()
-        return problems
+        return self._configured.problems
 
     async def _stop(self) -> None:
         servers, self.servers = self.servers, None
@@ -92,12 +89,17 @@ class McpSession:
     async def wait_ready(self) -> None:
         """Wait until every server is connected or has failed, for at most the time in the settings."""
         if self.servers is not None:
-            await self.servers.wait_ready(self._wait_s)
+            await self.servers.wait_ready(self._settings.mcp.startup_wait_s)
 
     @property
     def states(self) -> tuple[ServerState, ...]:
         """State of each server."""
         return self.servers.states() if self.servers else ()
+
+    @property
+    def are_available(self) -> bool:
+        """True if all enabled servers are configured correctly and connected."""
+        return not (self._configured.invalid or self.unavailable)
 
     @property
     def unavailable(self) -> list[str]:

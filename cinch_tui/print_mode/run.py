@@ -110,7 +110,7 @@ async def _connect_servers(job: PrintJob, mcp: McpSession) -> bool:
     await mcp.wait_ready()
     for problem in mcp.unavailable:
         job.reporter.write(problem)
-    return not (job.options.require_mcp and mcp.unavailable)
+    return mcp.are_available or not job.options.require_mcp
 
 
 async def _prompt(job: PrintJob, assembly: Assembly) -> Outcome:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
-from cinch_tui.mcp_servers import ConfiguredServers, load_servers, read_servers
+from cinch_tui.mcp_servers import ConfiguredServers, read_servers
 from cinch_tui.reports.mcp import address
 from cinch_tui.trust.inventory import inventory
 from cinch_tui.trust.store import TrustStore
@@ -92,11 +92,11 @@ def test_servers_of_the_user_file_are_loaded(setup: Setup) -> None:
     )
     setup.environ["TOKEN"] = "s3"
 
-    servers, problems = load_servers(setup.options)
+    found = read_servers(setup.options)
 
     source = str(setup.folder / "config.toml")
-    assert problems == []
-    assert servers == [
+    assert found.problems == []
+    assert list(found.servers) == [
         McpServer(
             "github",
             "npx",
@@ -302,7 +302,7 @@ def test_the_inventory_shows_commands_and_addresses(setup: Setup) -> None:
 def test_cinch_as_a_server_starts_none(setup: Setup) -> None:
     setup.write("config.toml", '[mcp.servers.cinch]\ncommand = "cinch"\nargs = ["mcp", "serve"]\n')
 
-    assert load_servers(replace(setup.options, uses_servers=False)) == ([], [])
+    assert read_servers(replace(setup.options, uses_servers=False)) == ConfiguredServers()
 
 
 def test_secrets_are_not_in_the_repr(setup: Setup) -> None:
@@ -330,8 +330,8 @@ def test_nothing_is_imported_without_servers(setup: Setup) -> None:
     code = (
         "import sys; from pathlib import Path; from cinch_tui.cli.main import main; "
         "from cinch_tui.cli.start import prepare; from cinch_tui.cli.arguments import parse_arguments\n"
-        "from cinch_tui.mcp_servers import load_servers\n"
-        "options, _ = prepare(parse_arguments([])); assert load_servers(options) == ([], [])\n"
+        "from cinch_tui.mcp_servers import ConfiguredServers, read_servers\n"
+        "options, _ = prepare(parse_arguments([])); assert read_servers(options) == ConfiguredServers()\n"
         "print([name for name in sys.modules if name.startswith(('mcp', 'tools'))])"
     )
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from fakes.mcp_servers import RAW_SERVER, listed
 from fakes.model_server import Item, ModelServer, Reply
 
@@ -91,6 +92,21 @@ def test_required_server_that_is_down_ends_the_run(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert "MCP server broken failed: " in done.stderr
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ('[mcp.servers.wrong]\nurl = "ftp://a"\n', "needs a url that begins with http:// or https://"),
+        (toml("slow", silent=True) + "[mcp]\nstartup_wait_s = 0.2\n", "MCP server slow is still connecting"),
+    ],
+)
+def test_required_server_that_is_invalid_or_slow_ends_the_run(config: str, problem: str, tmp_path: Path) -> None:
+    done, server = ask(tmp_path, config, [Reply("done")], "--require-mcp")
+
+    assert done.returncode == 1
+    assert problem in done.stderr
     assert server.requests == []
 
 

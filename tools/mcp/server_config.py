@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import field
 
 from harness.structs import Redacted
 
@@ -74,12 +74,3 @@ class McpServer(Redacted, frozen=True):
     """Command or address with `${VAR}` not expanded, for display; empty while nothing is expanded."""
     problem: str = ""
     """Reason why a disabled server cannot be started, as the end of a sentence about it; empty if it can."""
-
-
-class McpSettings(Struct, frozen=True):
-    """Servers with the settings that apply to all."""
-
-    servers: tuple[McpServer, ...] = ()
-    """Configured servers, including disabled ones."""
-    startup_wait: float = 3.0
-    """Seconds that the first request of a session waits for servers that are still connecting."""

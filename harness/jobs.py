@@ -140,7 +140,7 @@ class Jobs:
 
     @property
     def hint(self) -> str:
-        """What the model can do about a background job, as sentences."""
+        """Instructions for the model about a background job, as sentences."""
         return f"{_NOTIFIED}{_HINT}" if self.has_reader else _HINT
 
     @property

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from collections import deque
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import mcp_types as types
 from mcp.client.session import ClientRequestContext
+from msgspec.structs import replace
 from pydantic import FileUrl
 
 from harness.errors import CinchError
-from harness.messages import AssistantMessage, Image, Text, UserContent, UserMessage
 from harness.user_requests import Answer, Choice, Question
-from tools.mcp.elicitation import Action, Form, url_question
+from tools.mcp.elicitation import Action, Form, FormAnswer, url_question
 from tools.mcp.host import McpHost, SamplingRequest
+from tools.mcp.sampling import ALLOWED, SHOW_ALL, sampling_question, sampling_request
 from tools.mcp.server_config import McpServer
-from tools.mcp.state import LogRing, clean_line, clean_text
+from tools.mcp.state import LogRing
 
 MAX_QUESTIONS = 3
 """Questions of one server that may wait for the user at the same time."""
-MAX_SAMPLING_CHARS = 200_000
-MAX_SAMPLING_IMAGES = 5
-_EXCERPT_CHARS = 1_500
-_ONCE, _SESSION, _DENY = "Allow once", "Allow for this session", "Deny"
+MAX_REQUESTS = 20
+"""Requests of one server to the user or the model within `REQUESTS_S`; further ones are rejected."""
+REQUESTS_S = 600.0
+DENY_ALL = "Deny all requests of this server"
+_TOO_MANY = "too many requests; try again later"
+_DENIED_ALL = "the user denies all requests of this server"
 
 
 class CallClock:
@@ -58,9 +63,18 @@ class Callbacks:
         self._host = host
         self._log = log
         self._clocks: set[CallClock] = set()
-        self._questions = 0
+        self._waiting = 0
         self._asking = asyncio.Lock()
         self._may_sample = False
+        self._times: deque[float] = deque(maxlen=MAX_REQUESTS)
+        """Times of the latest requests, on the monotonic clock."""
+        self._was_denied = False
+        self._denies_all = False
+
+    def forget_decisions(self) -> None:
+        """Let the server ask the user again, whatever was decided before."""
+        self._may_sample = self._was_denied = self._denies_all = False
+        self._times.clear()
 
     @asynccontextmanager
     async def clock(self) -> AsyncGenerator[CallClock]:
@@ -83,16 +97,19 @@ class Callbacks:
     ) -> types.ElicitResult | types.ErrorData:
         """Ask the user for what the server needs."""
         del context
-        with self._waiting_for_user() as may_ask:
-            if not may_ask:
-                return _error("too many questions are waiting for the user")
-            async with self._asking:
-                if isinstance(params, types.ElicitRequestURLParams):
-                    answer = await self._ask(url_question(self._server.name, params.message, params.url))
-                    return types.ElicitResult(action=_action(answer))
-                form = Form(self._server.name, params.message, params.requested_schema)
-                found = await form.ask(self._ask)
-                return types.ElicitResult(action=found.action, content=found.content)
+        async with self._turn() as problem:
+            if self._denies_all:
+                return types.ElicitResult(action="decline")
+            if problem:
+                return _error(problem)
+            if isinstance(params, types.ElicitRequestURLParams):
+                found = FormAnswer(
+                    _action(await self._ask(url_question(self._server.name, params.message, params.url)))
+                )
+            else:
+                found = await Form(self._server.name, params.message, params.requested_schema).ask(self._ask)
+            self._was_denied = self._was_denied or found.action != "accept"
+            return types.ElicitResult(action=found.action, content=found.content)
 
     async def sample(
         self, context: ClientRequestContext, params: types.CreateMessageRequestParams
@@ -102,15 +119,16 @@ class Callbacks:
         if self._host.sample is None:
             return _error("sampling is not available")
         try:
-            request = _sampling_request(self._server.name, params)
+            request = sampling_request(self._server.name, params)
         except ValueError as error:
             return _error(str(error))
-        with self._waiting_for_user() as may_ask:
-            if not may_ask:
-                return _error("too many questions are waiting for the user")
-            async with self._asking:
-                if not await self._allows(request):
-                    return _error("the user denied the request")
+        async with self._turn() as problem:
+            if problem:
+                return _error(problem)
+            if not await self._allows(request):
+                self._was_denied = True
+                return _error("the user denied the request")
+        with self._paused_clocks():
             try:
                 reply = await self._host.sample(request)
             except CinchError as error:
@@ -132,34 +150,62 @@ class Callbacks:
     async def _allows(self, request: SamplingRequest) -> bool:
         if self._may_sample:
             return True
-        text = "\n\n".join(each.text for each in request.messages)
-        prompt = (
-            f"The MCP server {self._server.name} wants {self._host.model_name()} to reply to this text "
-            f"({len(text):,} characters, at your cost). Allow it?\n\n{clean_text(text, _EXCERPT_CHARS)}"
-        )
-        choices = (Choice(_ONCE), Choice(_SESSION), Choice(_DENY))
-        answer = await self._ask(Question(prompt, choices, header=self._header, free_text=False))
-        self._may_sample = answer.status == "selected" and answer.index == 1
-        return answer.status == "selected" and answer.index in (0, 1)
-
-    @property
-    def _header(self) -> str:
-        return clean_line(self._server.name, 30)
+        model = self._host.model_name()
+        answer = await self._ask(sampling_question(request, model, is_complete=False))
+        if answer.text == SHOW_ALL:
+            answer = await self._ask(sampling_question(request, model, is_complete=True))
+        is_allowed = answer.status == "selected" and answer.text in ALLOWED
+        self._may_sample = is_allowed and answer.text == ALLOWED[1]
+        return is_allowed
 
     async def _ask(self, question: Question) -> Answer:
-        return Answer("skipped") if self._host.ask is None else await self._host.ask(question)
+        """Ask a question; of a server that was denied something, all further requests can be denied."""
+        if self._host.ask is None:
+            return Answer("skipped")
+        last = len(question.choices)
+        if self._was_denied:
+            question = replace(question, choices=(*question.choices, Choice(DENY_ALL)))
+        answer = await self._host.ask(question)
+        if answer.status == "selected" and last in (answer.index, *answer.indexes):
+            self._denies_all = True
+            return Answer("skipped")
+        return answer
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncGenerator[str]:
+        """Wait until no other request of the server is before the user; yield why this one is rejected, or nothing."""
+        with self._paused_clocks():
+            self._waiting += 1
+            try:
+                if self._waiting > MAX_QUESTIONS:
+                    yield "too many questions are waiting for the user"
+                    return
+                async with self._asking:
+                    yield self._rejection()
+            finally:
+                self._waiting -= 1
+
+    def _rejection(self) -> str:
+        if self._denies_all:
+            return _DENIED_ALL
+        now = time.monotonic()
+        if len(self._times) == MAX_REQUESTS and now - self._times[0] < REQUESTS_S:
+            self._log.add(
+                f"a request to the user was rejected: more than {MAX_REQUESTS} in {REQUESTS_S / 60:g} minutes"
+            )
+            return _TOO_MANY
+        self._times.append(now)
+        return ""
 
     @contextmanager
-    def _waiting_for_user(self) -> Generator[bool]:
-        """Pause the clocks of all calls; yield False if too many questions are waiting."""
+    def _paused_clocks(self) -> Generator[None]:
+        """Pause the clocks of all calls."""
         clocks = tuple(self._clocks)
-        self._questions += 1
         for each in clocks:
             each.pause()
         try:
-            yield self._questions <= MAX_QUESTIONS
+            yield
         finally:
-            self._questions -= 1
             for each in clocks:
                 each.resume()
 
@@ -176,40 +222,3 @@ def _error(text: str) -> types.ErrorData:
 
 def _root(folder: Path) -> types.Root:
     return types.Root(uri=FileUrl(folder.resolve().as_uri()), name=folder.name)
-
-
-def _sampling_request(server: str, params: types.CreateMessageRequestParams) -> SamplingRequest:
-    """Return the request in our types.
-
-    Raises:
-        ValueError: It contains something that is not supported.
-    """
-    if params.tools:
-        raise ValueError("sampling with tools is not supported")
-    messages = tuple(_message(each) for each in params.messages)
-    system = clean_text(params.system_prompt or "", MAX_SAMPLING_CHARS)
-    if sum(len(each.text) for each in messages) + len(system) > MAX_SAMPLING_CHARS:
-        raise ValueError(f"the conversation is longer than {MAX_SAMPLING_CHARS:,} characters")
-    images = sum(isinstance(block, Image) for each in messages for block in each.content)
-    if images > MAX_SAMPLING_IMAGES:
-        raise ValueError(f"more than {MAX_SAMPLING_IMAGES} images")
-    if not messages or not isinstance(messages[-1], UserMessage):
-        raise ValueError("the last message has to be one of the user")
-    return SamplingRequest(server, messages, system, max(0, params.max_tokens), params.temperature)
-
-
-def _message(message: types.SamplingMessage) -> UserMessage | AssistantMessage:
-    blocks = [_content(each) for each in message.content_as_list]
-    if message.role == "user":
-        return UserMessage(tuple(blocks))
-    return AssistantMessage(tuple(each for each in blocks if isinstance(each, Text)))
-
-
-def _content(block: types.SamplingMessageContentBlock) -> UserContent:
-    match block:
-        case types.TextContent():
-            return Text(block.text)
-        case types.ImageContent():
-            return Image(block.mime_type, block.data)
-        case _:
-            raise ValueError(f"content of type {block.type} is not supported")

@@ -116,7 +116,8 @@ class Connection:
             await self._close()
 
     async def reconnect(self) -> None:
-        """Close the connection, forget earlier failures, and connect again."""
+        """Close the connection, forget earlier failures and decisions of the user, and connect again."""
+        self._callbacks.forget_decisions()
         async with self._changing:
             await self._close()
             self._start()

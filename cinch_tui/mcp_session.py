@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from cinch_tui import __version__
@@ -86,10 +87,14 @@ class McpSession:
                 self._agent.set_source_tools(_source(each.server.name), ())
             self._agent.state.late.sources.remove(RESOURCES)
 
-    async def wait_ready(self) -> None:
-        """Wait until every server is connected or has failed, for at most the time in the settings."""
+    async def wait_ready(self, names: Collection[str] = ()) -> None:
+        """Wait until every server is connected or has failed, for at most the time in the settings.
+
+        Args:
+            names: Tools to wait for; servers that will be tried again may offer them.
+        """
         if self.servers is not None:
-            await self.servers.wait_ready(self._settings.mcp.startup_wait_s)
+            await self.servers.wait_ready(self._settings.mcp.startup_wait_s, names)
 
     @property
     def states(self) -> tuple[ServerState, ...]:

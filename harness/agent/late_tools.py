@@ -7,7 +7,7 @@ offers at the first request is declared if it is small; everything else is found
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 
 from msgspec import Struct
@@ -24,8 +24,8 @@ MAX_ANNOUNCED_CHARS = 1_500
 """Maximum length of the names in a reminder."""
 
 
-async def _no_wait() -> None:
-    pass
+async def _no_wait(names: Collection[str]) -> None:
+    del names
 
 
 class ToolSources:
@@ -33,8 +33,11 @@ class ToolSources:
 
     def __init__(self) -> None:
         self._tools: dict[str, tuple[Tool, ...]] = {}
-        self.wait_ready: Callable[[], Awaitable[None]] = _no_wait
-        """Waits until the sources are known, for a limited time; awaited before the first request of a session."""
+        self.wait_ready: Callable[[Collection[str]], Awaitable[None]] = _no_wait
+        """Waits until the sources are known and offer the tools with these names, for a limited time.
+
+        Awaited before the first request of a session, and before a call of a tool that no source offers.
+        """
 
     def set(self, source: str, tools: Sequence[Tool]) -> None:
         """Replace the tools of a source; without tools, it remains known."""
@@ -115,7 +118,8 @@ class LateTools:
         """
         if self._frozen is not None and self._frozen.session == session:
             return
-        await self.sources.wait_ready()
+        wanted = self._restored[1] if self._restored and self._restored[0] == session else ()
+        await self.sources.wait_ready([name for name in wanted if is_remote_name(name)])
         restored, self._restored = self._restored, None
         tools = self.sources.tools
         if restored is not None and restored[0] == session:
@@ -124,6 +128,12 @@ class LateTools:
             tools = ()
         self._frozen = _Frozen(session, tools, self.sources.names)
         self._announced = {}
+
+    async def wait_for(self, names: Iterable[str]) -> None:
+        """Wait for the sources of tools that are called, if they are connecting."""
+        known = {tool.name for tool in self.tools}
+        if missing := [name for name in names if is_remote_name(name) and name not in known]:
+            await self.sources.wait_ready(missing)
 
     def restore(self, session: str, names: Iterable[str]) -> None:
         """Let the resumed session declare the tools with these names, as before."""

@@ -19,7 +19,7 @@ from harness.agent.prompt_cache import miss_text
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy, RetryStrategy, format_delay, retry_delay
 from harness.agent.run_state import Run
-from harness.agent.tool_search import with_real_calls, with_sent_calls
+from harness.agent.tool_search import called_names, with_real_calls, with_sent_calls
 from harness.concurrency import raise_if_cancelled
 from harness.context.breakdown import largest_parts
 from harness.context.pipeline import BuiltContext, build_context, limits_for, shrink_after_overflow
@@ -104,6 +104,7 @@ class _ModelCall:
                         continue
                     raise
                 await load_price(self._run, self._model, reply)
+                await self._run.state.late.wait_for(called_names(reply))
                 if not await self._retries_empty(reply):
                     return self.settle(reply)
         except ProviderError as failure:

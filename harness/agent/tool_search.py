@@ -21,6 +21,7 @@ from harness.agent.late_tools import LateTools
 from harness.agent.tool_filter import WORD_PATTERN
 from harness.context.tokens import estimate_overhead
 from harness.errors import InvalidArguments
+from harness.function_tools.names import UNAVAILABLE, is_remote_name
 from harness.function_tools.schema import validation_message
 from harness.messages import (
     AssistantContent,
@@ -78,6 +79,12 @@ def with_real_calls(reply: AssistantMessage, tools: Sequence[Tool]) -> Assistant
     names = {tool.name for tool in tools}
     content = [_real_call(block, names) if isinstance(block, ToolCall) else block for block in reply.content]
     return replace(reply, content=tuple(content))
+
+
+def called_names(reply: AssistantMessage) -> list[str]:
+    """Return the names of the tools that a reply calls, directly or with `call_tool`."""
+    names = (call.arguments.get("name") if call.name == CALL_TOOL else call.name for call in reply.tool_calls)
+    return [name for name in names if isinstance(name, str)]
 
 
 def with_sent_calls(
@@ -219,6 +226,8 @@ class CallTool(_SearchTool):
             problem = f"arguments: must be an object with the arguments of {name}"
             raise InvalidArguments(validation_message(self.name, [problem]))
         near = difflib.get_close_matches(name, self._deferred, n=2)
+        if not near and is_remote_name(name):
+            raise InvalidArguments(UNAVAILABLE.format(name=name))
         hint = f"Did you mean {' or '.join(near)}?" if near else "find_tools shows which tools there are."
         raise InvalidArguments(f"Error: unknown tool '{name}'. {hint}")
 

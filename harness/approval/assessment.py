@@ -16,6 +16,7 @@ from harness.approval.policy import Permissions
 from harness.approval.revision import is_revisable
 from harness.codec import parsed_arguments
 from harness.errors import InvalidArguments, WorkspaceError
+from harness.function_tools.names import UNAVAILABLE, is_remote_name
 from harness.messages import JsonObject, StopReason, ToolCall
 from harness.permissions import Decision
 from harness.ports.hooks import AllowCall, AskUser, HookChain
@@ -224,6 +225,8 @@ def _excluded(name: str, mode: Mode) -> str:
 def _unknown(run: CallContext, name: str) -> str:
     known = [tool.name for tool in run.tools]
     near = difflib.get_close_matches(name, known, n=2)
+    if not near and is_remote_name(name):
+        return UNAVAILABLE.format(name=name)
     hint = f"did you mean {' or '.join(near)}?" if near else f"available tools: {', '.join(known) or 'none'}"
     return f"Error: unknown tool '{name}'; {hint}"
 

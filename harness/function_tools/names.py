@@ -16,6 +16,11 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 REMOTE_PREFIXES = ("mcp__", "openapi__")
 READ_RESOURCE = "read_resource"
+UNAVAILABLE = (
+    "Error: {name} is not available now: its server is not connected, or does not offer it. Try again later, or use "
+    "another tool."
+)
+"""Error of a call of a tool from elsewhere."""
 
 
 def is_remote_name(name: str) -> bool:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import pairwise
 
+import pytest
 from fakes.family import cast, delegates
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
@@ -142,6 +144,54 @@ async def test_resumed_session_declares_the_tools_it_had(make_agent, requests, t
     assert declared(requests(second)[0]) == declared(requests(first)[0])
     assert "mcp__jira__ticket" in reminders(second)[0]
     assert "mcp__github__comment" in reminders(second)[0]
+
+
+async def test_resumed_session_waits_for_the_tools_it_had(make_agent, requests, tmp_path):
+    store = FileSessionStore(tmp_path / "sessions")
+    first = make_agent("one", tools=[SimpleTool("look")])
+    first.set_source_tools(GITHUB, remote("github", "issue"))
+    await first.open_session(store)
+    await first.prompt("go")
+    await first.close()
+    second = make_agent("two", tools=[SimpleTool("look")])
+    second.set_source_tools(GITHUB, ())
+
+    async def connect(names: Collection[str]) -> None:
+        second.set_source_tools(GITHUB, [SimpleTool(name) for name in names])
+
+    second.state.late.sources.wait_ready = connect
+    await second.open_session(store, first.session_id)
+    await second.prompt("go on")
+
+    assert declared(requests(second)[0]) == declared(requests(first)[0])
+
+
+@pytest.mark.parametrize("call", [calls("mcp__jira__ticket"), use("mcp__jira__ticket")])
+async def test_call_waits_for_a_source_that_is_connecting(make_agent, call):
+    agent = make_agent(call, "done", approval="off")
+    agent.set_source_tools(JIRA, ())
+    await agent.state.late.freeze(agent.session_id, 0)
+    (ticket,) = remote("jira", "ticket")
+
+    async def connect(names: Collection[str]) -> None:
+        agent.set_source_tools(JIRA, [ticket] if "mcp__jira__ticket" in names else ())
+
+    agent.state.late.sources.wait_ready = connect
+    await agent.prompt("go")
+
+    assert ticket.ran == [{}]
+
+
+@pytest.mark.parametrize("call", [calls("mcp__jira__ticket"), use("mcp__jira__ticket")])
+async def test_call_of_a_source_that_is_not_connected_says_so(make_agent, call):
+    agent = make_agent(call, "done", approval="off")
+    agent.set_source_tools(JIRA, ())
+
+    await agent.prompt("go")
+
+    assert results_of(agent)[0].text.startswith(
+        "Error: mcp__jira__ticket is not available now: its server is not connected"
+    )
 
 
 async def test_new_session_declares_the_tools_anew(make_agent, requests):

@@ -87,6 +87,11 @@ class Connection:
         self._uses_sse = server.transport == "sse"
 
     @property
+    def is_pending(self) -> bool:
+        """True while an attempt to connect is in progress or scheduled."""
+        return self.phase in ("connecting", "reconnecting") or self._retry_at > 0
+
+    @property
     def state(self) -> ServerState:
         catalog, client = self.catalog, self._client
         info = client.server_info if client else None

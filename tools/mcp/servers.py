@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from harness.messages import UserContent
@@ -61,8 +61,13 @@ class McpServers:
             for each in self._connections.values():
                 group.create_task(each.close())
 
-    async def wait_ready(self, seconds: float) -> None:
-        """Wait until every server is connected or has failed once, for at most `seconds`."""
+    async def wait_ready(self, seconds: float, names: Collection[str] = ()) -> None:
+        """Wait until every server is connected or has failed once.
+
+        Args:
+            seconds: Maximum time to wait.
+            names: Tools to wait for as well, while servers are tried again.
+        """
         if self._starting is None:
             return
         try:
@@ -70,8 +75,21 @@ class McpServers:
                 await self._imported.wait()
                 for each in tuple(self._connections.values()):
                     await each.wait_settled()
+                await self._wait_for_tools(set(names))
         except TimeoutError:
             logger.info("MCP servers are still connecting after %g s", seconds)
+
+    async def _wait_for_tools(self, names: set[str]) -> None:
+        changed = asyncio.Event()
+        stop = self.on_change(changed.set)
+        try:
+            while names.difference(each.name for each in self._tools()) and any(
+                each.is_pending for each in self._connections.values()
+            ):
+                changed.clear()
+                await changed.wait()
+        finally:
+            stop()
 
     def states(self) -> tuple[ServerState, ...]:
         """Return the state of each server, in the order of the configuration."""

@@ -20,6 +20,7 @@ from fakes.mcp_servers import (
     tool_of,
     until,
 )
+from msgspec.structs import replace
 
 from harness.views import TextView, View
 from tools.mcp import connection as connection_module
@@ -105,6 +106,18 @@ async def test_client_gives_up_after_several_attempts(tmp_path: Path, monkeypatc
         assert phases.count("connecting") == 2
         with pytest.raises(TimeoutError):
             await until(lambda: phases.count("connecting") > 2, 0.3)
+
+
+async def test_server_that_is_tried_again_is_waited_for_if_its_tools_are_wanted(tmp_path: Path) -> None:
+    server = raw_server(tools=[listed("echo")])
+    script = 'test -e started || { touch started; exit 1; }; exec "$@"'
+    slow = replace(server, command="sh", args=("-c", script, "sh", server.command, *server.args))
+
+    async with running([slow], make_host(tmp_path)) as manager:
+        before = manager.tools()
+        await manager.wait_ready(20, ["mcp__raw__echo"])
+
+        assert (len(before), len(manager.tools())) == (0, 1)
 
 
 async def test_progress_restarts_the_time_limit_and_is_shown(tmp_path: Path) -> None:

@@ -83,21 +83,27 @@ class McpControl:
         return f"Logged in to {name}."
 
     async def log_out(self, name: str) -> str:
-        """Delete the login, and end the connection.
+        """Delete the login, and connect again without it unless the server is off.
 
         Raises:
-            CinchError: The login cannot be deleted.
+            CinchError: The server has no login, or it cannot be deleted.
         """
         from cinch_tui.mcp_servers import login_store
 
-        server, options = self.state(name).server, self.session.options
-        if not server.url:
-            raise CinchError(f"{name} is a command and has no login")
+        state, options = self.state(name), self.session.options
         login = await asyncio.to_thread(importlib.import_module, "tools.mcp.auth.login")
         network = await asyncio.to_thread(importlib.import_module, "tools.mcp.network")
-        result = await login.logout(server, login_store(options), network.NetworkTransport(options.environ))
+        tokens = login_store(options)
+        is_used = tokens.has_login(state.server) and state.phase != "off"
+        if is_used:
+            # A connection that is being established could store refreshed tokens again.
+            await self.servers.disconnect(name)
+        try:
+            result = await login.logout(state.server, tokens, network.NetworkTransport(options.environ))
+        finally:
+            if is_used:
+                await self.servers.reconnect(name)
         if not result.was_logged_in:
             return f"There is no login for {name}."
-        await self.servers.reconnect(name)
         problem = f" The tokens were deleted here but not revoked: {result.problem}" if result.problem else ""
         return f"Logged out of {name}.{problem}"

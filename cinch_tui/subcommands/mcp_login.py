@@ -32,7 +32,7 @@ def run(action: str, argv: list[str], cwd: Path, out: Output) -> int:
     parser.add_argument("name")
     files = server_files(cwd, out)
     server = files.find(parser.parse_args(argv).name)
-    if not server.enabled:
+    if action == "login" and not server.enabled:
         raise ConfigError(f"MCP server {server.name} is disabled; cinch mcp enable {server.name}")
     act = _login if action == "login" else _logout
     asyncio.run(act(server, login_store(files.options), out))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 from fakes.dialogs import Host
@@ -12,6 +13,7 @@ from textual.widgets import Static
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.mcp import parse_arguments, prompt_commands
 from cinch_tui.commands.registry import Invocation, Registry
+from cinch_tui.mcp_servers import login_store
 from cinch_tui.mcp_watch import McpWatch
 from cinch_tui.reports.mcp import table
 from cinch_tui.screens.mcp import McpScreen
@@ -19,6 +21,7 @@ from cinch_tui.screens.mcp_login import McpLoginScreen, show_login
 from cinch_tui.screens.reader import Reader
 from cinch_tui.widgets.item_list import ItemList
 from harness.errors import CinchError
+from tools.mcp.auth.token_store import Login as StoredLogin
 from tools.mcp.catalog import McpPrompt, McpPromptArgument
 from tools.mcp.state import RequestFailed, ServerState
 
@@ -211,6 +214,39 @@ async def test_command_acts_on_servers_by_name() -> None:
         f"no MCP server is named nowhere; these are: github, docs, {BROKEN.name}, archive",
         "/mcp takes reconnect, enable, disable, login, logout or log, and the name of a server, not 'dance'",
     ]
+
+
+async def test_logout_of_a_server_without_a_login_says_why() -> None:
+    host, servers = RecordingHost(), ChangingServers()
+    control(host.session, servers)
+
+    for name in ("github", "docs", "nowhere"):
+        await run(host, f"/mcp logout {name}")
+
+    assert [text for _, text in host.notices] == [
+        "MCP server github is a command and has no login",
+        "There is no login for docs.",
+        f"no MCP server is named nowhere; these are: github, docs, {BROKEN.name}, archive",
+    ]
+    assert servers.calls == []
+
+
+@pytest.mark.parametrize(("name", "calls"), [("docs", ["disconnect docs", "reconnect docs"]), ("archive", [])])
+async def test_logout_ends_the_connection_first_and_leaves_a_server_off(
+    name: str, calls: list[str], tmp_path: Path
+) -> None:
+    host, servers = RecordingHost(), ChangingServers()
+    control(host.session, servers)
+    host.session.options.paths.data = tmp_path
+    store = login_store(host.session.options)
+    server = next(each.server for each in servers.states() if each.server.name == name)
+    store.save(server, StoredLogin())
+
+    await run(host, f"/mcp logout {name}")
+
+    assert [text for _, text in host.notices] == [f"Logged out of {name}."]
+    assert servers.calls == calls
+    assert not store.has_login(server)
 
 
 async def test_without_servers_the_command_says_how_to_add_one() -> None:

@@ -50,6 +50,7 @@ class RecordingSession(AgentSession):
         self.mcp = None
         self.options: Options = SimpleNamespace(  # type: ignore[assignment] what commands read
             cwd=Path("/nowhere"),
+            environ={"CINCH_KEYRING": "off"},
             paths=SimpleNamespace(data=Path("/nowhere/data")),
             sources=SimpleNamespace(
                 user_file=Path("/nowhere/config.toml"), trust_file=Path("/nowhere/trusted.json"), session_pins=None

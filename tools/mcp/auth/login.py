@@ -50,15 +50,19 @@ async def login(server: McpServer, tokens: TokenStore, ask: Ask, transport: http
         AuthError: The login failed, or a server cannot be reached; the former login is kept.
         ConfigError: The server has another kind of authentication, or the login cannot be stored.
     """
-    if not server.url or server.auth.kind != "oauth":
-        kind = f"authentication {server.auth.kind}" if server.url else "a command"
-        raise ConfigError(f"MCP server {server.name} has {kind} and no login")
+    _check_kind(server)
     auth = OAuth(server, tokens, ask, is_forced=True)
     try:
         async with httpx2.AsyncClient(auth=auth, transport=transport, timeout=TIMEOUT_S, trust_env=False) as client:
             await _initialize(server, client)
     except httpx2.HTTPError as error:
         raise AuthError(f"MCP server {server.name}: {connection_failure(error)}") from error
+
+
+def _check_kind(server: McpServer) -> None:
+    if not server.url or server.auth.kind != "oauth":
+        kind = f"uses the authentication {server.auth.kind!r}" if server.url else "is a command"
+        raise ConfigError(f"MCP server {server.name} {kind} and has no login")
 
 
 async def _initialize(server: McpServer, client: httpx2.AsyncClient) -> None:
@@ -76,14 +80,16 @@ async def logout(server: McpServer, tokens: TokenStore, transport: httpx2.AsyncB
     """Delete the login, and revoke its tokens if the authorization server offers that.
 
     Args:
-        server: Server with a URL.
+        server: The server.
         tokens: Store of the login.
         transport: Transport to the authorization server, which is closed.
 
     Raises:
-        ConfigError: The login cannot be deleted.
+        ConfigError: The login cannot be deleted, or the server has another kind of authentication.
     """
     if not tokens.has_login(server):
+        # One of an earlier configuration can be deleted.
+        _check_kind(server)
         return Logout(was_logged_in=False)
     async with httpx2.AsyncClient(transport=transport, timeout=TIMEOUT_S, trust_env=False) as client:
         problem = await _Revocation(server, tokens).revoke(client)

@@ -46,6 +46,14 @@ class ToolSources:
     def remove(self, source: str) -> None:
         self._tools.pop(source, None)
 
+    def reading(self) -> ToolSources:
+        """Return a copy with those tools that change nothing."""
+        found = ToolSources()
+        found.wait_ready = self.wait_ready
+        for source, tools in self._tools.items():
+            found.set(source, [tool for tool in tools if not tool.mutates])
+        return found
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the sources."""

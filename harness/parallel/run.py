@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from harness.agent.agent import Agent
 from harness.agent.arguments import Prompt, messages_of
 from harness.agent.guardrails import Reject
+from harness.agent.late_tools import LateTools
 from harness.agent.loop import admit_prompts, append_messages, continue_after, rejected
 from harness.agent.options import AgentOptions
 from harness.agent.run_state import AgentResult, Run, RunRequest
@@ -353,6 +354,8 @@ def _variant_agent(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[
     variant.identity = identity
     variant.state.context = agent.state.context.fork()
     variant.state.cache_key = state.cache_key
+    if branch.tools is None:
+        variant.state.late = LateTools(state.late.sources.reading())
     variant.state.calls = state.calls
     variant.state.jobs = state.jobs.for_child(variant.inbox.news)
     if branch.options is None:

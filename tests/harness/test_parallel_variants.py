@@ -127,3 +127,16 @@ async def test_cost_of_a_run_is_known_once_its_price_is(make_agent):
     done = await run_parallel(agent, "hi", [ParallelVariant(dear), ParallelVariant(model("b", "B"))])
 
     assert done.outcomes[0].usage.cost == agent.state.usage.cost == Cost(input=2.0)
+
+
+async def test_variants_have_the_reading_tools_of_sources(make_agent):
+    read, write = SimpleTool("mcp__github__read"), SimpleTool("mcp__github__write", risk="execute")
+    agent = make_agent("never asked", approval="off")
+    agent.set_source_tools("the MCP server github", [read, write])
+    asked = model("a", calls("mcp__github__read"), calls("mcp__github__write"), "A")
+
+    await run_parallel(agent, "hi", [ParallelVariant(asked)])
+
+    assert [spec.name for spec in asked.provider.requests[0].tools] == ["mcp__github__read", "find_tools", "call_tool"]
+    assert (read.ran, write.ran) == ([{}], [])
+    assert [tool.name for tool in agent.state.late.sources.tools] == ["mcp__github__read", "mcp__github__write"]

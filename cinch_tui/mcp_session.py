@@ -109,7 +109,12 @@ class McpSession:
     @property
     def unavailable(self) -> list[str]:
         """A sentence about each enabled server that is not connected."""
-        return [_sentence(each) for each in self.states if each.server.enabled and each.phase != "connected"]
+        down = [each for each in self.states if each.server.enabled and each.phase != "connected"]
+        if not down:
+            return []
+        from cinch_tui.reports.mcp import unavailable_text  # rarely needed
+
+        return [unavailable_text(each) for each in down]
 
     def status_records(self) -> list[JsonValue]:
         """Return name and status of each server, in the format of Claude Code's print mode."""
@@ -160,16 +165,3 @@ class McpSession:
 
 def _source(name: str) -> str:
     return f"the MCP server {name}"
-
-
-def _sentence(state: ServerState) -> str:
-    name, reason = state.server.name, state.reason
-    match state.phase:
-        case "needs_login":
-            return reason if name in reason else f"MCP server {name} requires a login: {reason}"
-        case "failed":
-            return f"MCP server {name} failed: {reason}"
-        case "connecting" | "reconnecting":
-            return f"MCP server {name} is still connecting{f': {reason}' if reason else ''}"
-        case _:
-            return f"MCP server {name} is off"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.mcp import prompt_commands
 from cinch_tui.rendering.safe_text import one_line
-from cinch_tui.reports.mcp import attention_text
+from cinch_tui.reports.mcp import attention_text, unavailable_text
 
 if TYPE_CHECKING:
     from cinch_tui.agent_session import AgentSession
@@ -81,4 +81,4 @@ def _problem(state: ServerState) -> str:
     name = one_line(state.server.name)
     if state.phase == "needs_login":
         return f"MCP server {name} needs a login: /mcp login {name}"
-    return f"MCP server {name} failed: {one_line(state.reason)}; /mcp log {name} shows its log"
+    return f"{unavailable_text(state)}; /mcp log {name} shows its log"

@@ -85,6 +85,20 @@ def summary(states: Sequence[ServerState]) -> str:
     return " · ".join(f"{phases.count(each)} {each}" for each in dict.fromkeys(phases))
 
 
+def unavailable_text(state: ServerState) -> str:
+    """Return a sentence about a server that is not connected."""
+    name, reason = one_line(state.server.name), one_line(state.reason)
+    match state.phase:
+        case "needs_login":
+            return reason if name in reason else f"MCP server {name} requires a login: {reason}"
+        case "failed":
+            return f"MCP server {name} failed: {reason}"
+        case "connecting" | "reconnecting":
+            return f"MCP server {name} is still connecting{f': {reason}' if reason else ''}"
+        case _:
+            return f"MCP server {name} is off"
+
+
 def about_lines(state: ServerState) -> Iterator[str]:
     """Yield address, origin, versions and problems of a server."""
     yield address(state)

@@ -27,7 +27,7 @@ from tools.mcp.errors import Failure, explain, first_cause, is_lost
 from tools.mcp.host import McpHost
 from tools.mcp.http import Endpoint
 from tools.mcp.server_config import McpServer
-from tools.mcp.state import LogRing, Phase, RequestFailed, ServerState, clean_line, clean_text
+from tools.mcp.state import LogRing, Phase, RequestFailed, ServerError, ServerState, clean_line, clean_text
 from tools.mcp.stdio import program_of, stdio_transport
 from tools.mcp.streams import limited
 
@@ -234,7 +234,7 @@ class Connection:
             self._drop("the server requires a login")
             is_login = self.server.auth.kind == "oauth"
             return RequestFailed(str(LoginRequired(self.server.name)) if is_login else "the server rejected the token")
-        return RequestFailed(clean_text(error.message, ERROR_CHARS) or f"error {error.code}")
+        return ServerError(clean_text(error.message, ERROR_CHARS) or f"error {error.code}")
 
     async def _connected(self) -> Client:
         """Return the client once the server is connected; wait while it is connecting."""

@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.messages import Image, JsonValue, Text, UserContent, new_id
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.truncation import truncate
 from harness.views import ImageView, TextView
 from tools.file_type import image_header
-from tools.mcp.state import clean_line
+from tools.mcp.state import RequestFailed, ServerError, clean_line
 from tools.mcp.wire import MAX_BLOCKS
-from tools.untrusted_text import cleaned_text, framed_content
+from tools.untrusted_text import cleaned_text, framed, framed_content
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -48,27 +49,45 @@ class Content(Struct, frozen=True):
     """The image if there is only one, and little text."""
 
 
-async def output_of(result: types.CallToolResult, context: ToolContext, server: str) -> ToolOutput:
-    """Return the output of a call, framed as data of the server."""
+async def output_of(result: types.CallToolResult, context: ToolContext, source: str) -> ToolOutput:
+    """Return the output of a call, framed as data from `source`."""
     # Decoding, cleaning and writing large data takes a while.
-    return await asyncio.to_thread(_output, result, context, server)
+    return await asyncio.to_thread(_output, result, context, source)
 
 
-def _output(result: types.CallToolResult, context: ToolContext, server: str) -> ToolOutput:
+def _output(result: types.CallToolResult, context: ToolContext, source: str) -> ToolOutput:
     found = _Reader(context.spill_dir, context.call_id).read(result.content)
     structured: JsonValue = result.structured_content
     as_text = "" if structured is None else _as_text(structured)
     blocks = found.blocks
     if as_text and not any(isinstance(each, Text) and each.text.strip() for each in blocks):
         blocks = (*blocks, Text(cleaned_text(as_text)))
-    text = "".join(each.text for each in blocks if isinstance(each, Text))
-    shown = truncate(text, context.output_limit(SHOWN_CHARS), lambda gone: f"[… {gone:,} characters left out …]")
-    return ToolOutput(
-        framed_content(blocks, f"MCP server {server}"),
-        found.view or (TextView(shown) if text else None),
-        {"structured_content": structured} if structured and len(as_text) <= MAX_DETAILS_CHARS else None,
+    output = framed_output(blocks, context, source)
+    return replace(
+        output,
+        view=found.view or output.view,
+        details={"structured_content": structured} if structured and len(as_text) <= MAX_DETAILS_CHARS else None,
         is_error=bool(result.is_error),
     )
+
+
+def framed_output(content: Sequence[UserContent], context: ToolContext, source: str) -> ToolOutput:
+    """Return content framed for the model, and without the frame for the user."""
+    text = "".join(each.text for each in content if isinstance(each, Text))
+    shown = truncate(text, context.output_limit(SHOWN_CHARS), lambda gone: f"[… {gone:,} characters left out …]")
+    return ToolOutput(framed_content(content, source), TextView(shown) if text else None)
+
+
+def failure_of(what: str, error: RequestFailed, source: str) -> ToolOutput:
+    """Return the output of a failed request; the text of a server is framed.
+
+    Args:
+        what: Beginning of the sentence that the error ends.
+        error: The error.
+        source: Origin of the text.
+    """
+    text = framed(str(error), source) if isinstance(error, ServerError) else str(error)
+    return ToolOutput.failure(f"{what}: {text}", view=TextView(f"{what}: {error}"))
 
 
 def _as_text(structured: JsonValue) -> str:

@@ -11,6 +11,7 @@ from harness.messages import JsonObject
 from harness.ports.tool import Tool, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import TextView, View
+from tools.mcp.content import failure_of, framed_output
 from tools.mcp.state import RequestFailed, clean_line
 
 if TYPE_CHECKING:
@@ -74,15 +75,13 @@ class ReadResourceTool:
         return TextView(self.summary(arguments))
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
-        from tools.untrusted_text import framed_content  # not needed before a call
-
-        del context
         server, uri = str(arguments["server"]), str(arguments["uri"])
+        source = f"MCP server {server}: {uri}"
         try:
             content = await self._servers.read_resource(server, uri)
         except RequestFailed as error:
-            return ToolOutput.failure(f"The resource could not be read: {error}")
-        return ToolOutput(framed_content(content, f"{server}:{uri}"))
+            return failure_of("The resource could not be read", error, source)
+        return framed_output(content, context, source)
 
 
 def _description(servers: ResourceServers) -> str:

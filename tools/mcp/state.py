@@ -31,6 +31,10 @@ class RequestFailed(CinchError):
     """A request to a server failed: it is not connected, the connection was lost, or it answered with an error."""
 
 
+class ServerError(RequestFailed):
+    """A server answered a request with an error, whose text is that of the server."""
+
+
 class ServerState(Struct, frozen=True):
     """State of a server at one moment."""
 

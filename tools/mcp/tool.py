@@ -15,7 +15,7 @@ from harness.messages import JsonObject, JsonValue
 from harness.ports.tool import Tool, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import TextView, View
-from tools.mcp.content import output_of
+from tools.mcp.content import failure_of, output_of
 from tools.mcp.server_config import McpServer
 from tools.mcp.state import RequestFailed, clean_line, clean_text
 
@@ -107,14 +107,14 @@ class McpTool:
         return TextView(clean_text(text, SHOWN_ARGUMENT_CHARS), "json")
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
-        progress = _Progress(context)
+        progress, source = _Progress(context), f"MCP server {self.server}"
         try:
             result = await self._connection.call_tool(
                 self.remote_name, arguments, progress.report, is_repeatable=self._is_repeatable
             )
         except RequestFailed as error:
-            return ToolOutput.failure(f"{self.name} failed: {error}")
-        return await output_of(result, context, self.server)
+            return failure_of(f"{self.name} failed", error, source)
+        return await output_of(result, context, source)
 
 
 class _Progress:

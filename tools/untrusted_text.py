@@ -72,6 +72,11 @@ def framed_content(content: Sequence[UserContent], source: str) -> tuple[UserCon
     return (Text(opening), *inside, Text(closing))
 
 
+def is_framed(text: str) -> bool:
+    """Return True if a text contains marks of `framed`."""
+    return f"<{_TAG} source=" in text
+
+
 def _marks(source: str) -> tuple[str, str]:
     name = escape(escape_controls(" ".join(source.split())))
     return f'<{_TAG} source="{name}">\n{_NOTE}\n\n', f"\n</{_TAG}>"

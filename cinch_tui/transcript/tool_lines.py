@@ -31,6 +31,7 @@ from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_call_state import FRESH_LINES, ToolCallState, ToolStatus
 from harness.terminal_text import escape_controls
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
+from tools.untrusted_text import is_framed
 
 LONGEST = 200
 LONGEST_DIFF = 50
@@ -111,6 +112,8 @@ def _outcome(call: ToolCallState, *, folded: bool) -> str:
         return (one_line(call.text) if folded else "") or "denied"
     if isinstance(call.view, TodoView) and call.summary:
         return ""  # the summary counts them
+    if call.status == "failed" and (view := _framed_view(call)):
+        return error_line(view.text) if folded else "failed"
     if call.view is not None and (words := _view_outcome(call.view, running=call.status == "running")):
         return words
     if call.status == "failed":
@@ -256,8 +259,16 @@ def _more(count: int, styles: BlockStyles, width: int) -> list[StyledLine]:
 
 
 def _has_error_text(call: ToolCallState) -> bool:
-    """Return True if the text of the call is an error shown below its view; the view of a command contains it."""
-    return call.status == "failed" and not isinstance(call.view, TerminalView)
+    """Return True if the text of the call is an error shown below its view.
+
+    The view of a command contains it, and so does that of text from elsewhere, which only models need framed.
+    """
+    return call.status == "failed" and not isinstance(call.view, TerminalView) and not _framed_view(call)
+
+
+def _framed_view(call: ToolCallState) -> TextView | None:
+    """Return the view of a call whose text is framed for the model; None for other calls."""
+    return call.view if isinstance(call.view, TextView) and is_framed(call.text) else None
 
 
 def body_text(call: ToolCallState) -> str:

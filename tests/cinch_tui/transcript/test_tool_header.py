@@ -7,7 +7,8 @@ from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_call_state import ToolStatus
 from cinch_tui.transcript.tool_lines import body_lines, header_line
-from harness.views import TerminalView
+from harness.views import TerminalView, TextView
+from tools.untrusted_text import framed
 
 
 def header(block: ToolBlock, width: int) -> str:
@@ -135,3 +136,11 @@ def test_denied_call_is_folded_at_once():
 
     assert block.folded
     assert not block.is_fresh
+
+
+def test_framed_error_is_shown_once_and_without_its_frame():
+    block = ended("failed", "", framed("no such issue\nTry 7.", "MCP server github"))
+    block.view = TextView("no such issue\nTry 7.")
+
+    assert header(block, 60) == "▸ ✗ Bash  no such issue"
+    assert [line.text.strip() for line in body_lines(block, BlockStyles.bare(), 60)] == ["no such issue", "Try 7."]

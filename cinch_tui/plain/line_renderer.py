@@ -21,6 +21,7 @@ from harness.execution.results import was_interrupted
 from harness.messages import AssistantMessage, JsonValue, ToolResult, Usage, UserMessage
 from harness.ports.tool import ToolOutput
 from harness.views import DiffView, TerminalView, TextView, TodoView
+from tools.untrusted_text import is_framed
 
 KINDS = {"text": "Assistant", "thinking": "Thinking"}
 QUESTIONS = ("ask_user", "submit_plan")
@@ -176,7 +177,9 @@ class LineRenderer:
         took = _took(duration)
         if result.is_error:
             how = "interrupted" if was_interrupted(result) else "failed"
-            return "\n".join([f"{how}{took}", *shorten(split_lines(result.text))])
+            # Only models need the frame of a text from elsewhere.
+            text = view.text if isinstance(view, TextView) and is_framed(result.text) else result.text
+            return "\n".join([f"{how}{took}", *shorten(split_lines(text))])
         if isinstance(view, TerminalView):
             return "\n".join([f"{_status(view, details)}{took}", *shorten(split_lines(view.output))])
         if isinstance(view, TextView) and result.tool_name == READ_FILE:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from cinch_tui.trust.inventory import CLAUDE, inventory
+from cinch_tui.trust.inventory import inventory
+from cinch_tui.trust.kinds import CLAUDE
 from harness.approval.claude_settings import ImportedSettings, import_claude_settings
 
 if TYPE_CHECKING:

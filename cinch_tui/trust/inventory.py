@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from cinch_tui.config.paths import PROJECT_FOLDER, local_config_file, project_config_file
+from cinch_tui.trust.kinds import CLAUDE, Kind, is_pinned, summarize
 from harness.errors import NotAFile
 from harness.instructions.loading import INSTRUCTION_NAMES, project_root
 from harness.terminal_text import escape_controls
@@ -33,22 +32,8 @@ MOST_ENTRIES = 1_000
 DEEPEST = 4
 """Maximum depth of folders with commands, subagents and the files of a skill."""
 
-Kind: TypeAlias = Literal[
-    "instructions",
-    "configuration",
-    "rules",
-    "Claude Code settings",
-    "hooks",
-    "MCP servers",
-    "skill",
-    "command",
-    "subagent",
-]
-CLAUDE: Kind = "Claude Code settings"
 SERVER_FILES = (".mcp.json", f"{PROJECT_FOLDER}/mcp.json")
 """Files with MCP servers, relative to a folder; a later one wins."""
-LOADED: frozenset[Kind] = frozenset({"instructions", "configuration", CLAUDE, "MCP servers"})
-"""Kinds that this version of cinch uses; the others are shown and trusted along with them."""
 
 
 class Found(Struct, frozen=True):
@@ -161,8 +146,8 @@ class _Scan:
         self._left -= 1
         self._room -= size
         text = data.decode("utf-8", "replace")
-        summary = _SUMMARIES[kind](text, len(others))
-        self.found.append(Found(kind, path, size, _hash(data, others), _is_pinned(kind, text, len(others)), summary))
+        summary = summarize(kind, text, len(others))
+        self.found.append(Found(kind, path, size, _hash(data, others), is_pinned(kind, text, len(others)), summary))
 
 
 def _folders(cwd: Path) -> list[Path]:
@@ -248,24 +233,9 @@ def _files_of_skill(folder: Path) -> dict[str, bytes]:
     return files
 
 
-def _is_pinned(kind: Kind, text: str, others: int) -> bool:
-    match kind:
-        case "instructions" | "rules":
-            return False
-        case "skill":
-            return others > 0 or _RUNS_CODE.search(text) is not None
-        case "command" | "subagent":
-            return _RUNS_CODE.search(text) is not None
-        case _:
-            return True
-
-
-_RUNS_CODE = re.compile(r"!`|^\s*(?:hooks|mcpServers|permissionMode|allowed-tools|shell)\s*[:=]", re.MULTILINE)
-"""A shell line of a command, or metadata that runs programs or loosens permissions."""
-
 _FILES: tuple[tuple[Kind, str], ...] = (
-    ("Claude Code settings", ".claude/settings.json"),
-    ("Claude Code settings", ".claude/settings.local.json"),
+    (CLAUDE, ".claude/settings.json"),
+    (CLAUDE, ".claude/settings.local.json"),
     *(("MCP servers", name) for name in SERVER_FILES),
 )
 _TREES: tuple[tuple[Kind, str], ...] = (
@@ -277,101 +247,3 @@ _TREES: tuple[tuple[Kind, str], ...] = (
     ("subagent", ".claude/agents"),
 )
 _SKILLS = (f"{PROJECT_FOLDER}/skills", ".claude/skills", ".agents/skills")
-
-
-def _lines(text: str, others: int) -> str:
-    del others
-    count = text.count("\n") + (not text.endswith("\n"))
-    return f"{count} lines" if count > 1 else "1 line"
-
-
-def _configured(text: str, others: int) -> str:
-    """Name the settings in a configuration file that only a trusted folder may set."""
-    del others
-    # Imported here because few folders have a configuration file.
-    import tomllib
-
-    from cinch_tui.config.file import flatten
-    from cinch_tui.config.names import RENAMED, find_key
-
-    try:
-        names = [RENAMED.get(name, name) for name, _ in flatten(tomllib.loads(text))]
-    except (ValueError, RecursionError):
-        return "not valid"
-    is_server = re.compile(r"mcp\.servers\.").match
-    apis = dict.fromkeys(name.split(".")[2] for name in names if re.match(r"openapi\.apis\..", name))
-    known = [name for name in names if not is_server(name) and not name.startswith("openapi.apis.")]
-    guarded = [n for n in known if (key := find_key(n)) is None or key.guard != "open"]
-    effects = [f"sets {_few(guarded)}"] if guarded else []
-    if apis:
-        effects.append(f"offers tools of the API{'s' if len(apis) > 1 else ''} {_few(list(apis))}")
-    if any(map(is_server, names)):
-        from cinch_tui.config.server_keys import written_servers  # few files have servers
-        from tools.mcp.import_files import describe_servers
-
-        effects.append(describe_servers(written_servers(text)))
-    return "; ".join(effects) or "sets nothing that needs trust"
-
-
-def _json_keys(text: str) -> dict[str, object]:
-    import json
-
-    try:
-        data: object = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}  # pyright: ignore[reportUnknownVariableType] only its keys are used
-
-
-def _settings_keys(text: str, others: int) -> str:
-    del others
-    data = _json_keys(text)
-    if not data:
-        return "not valid"
-    permissions = data.pop("permissions", None)
-    unused = f"{_few(list(data))} not used" if data else ""
-    if not isinstance(permissions, dict):
-        return unused or "no permissions"
-    rules = sum(len(each) for name in ("allow", "ask", "deny") if isinstance(each := permissions.get(name), list))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] JSON
-    return "; ".join(filter(None, (f"{rules} permission rule{'' if rules == 1 else 's'}", unused)))
-
-
-def _servers(text: str, others: int) -> str:
-    del others
-    # Imported here because few folders have MCP servers.
-    from tools.mcp.import_files import describe_servers, parse_servers
-
-    return describe_servers(parse_servers(text, "").servers)
-
-
-def _hook(text: str, others: int) -> str:
-    del text, others
-    return "runs programs"
-
-
-def _skill(text: str, others: int) -> str:
-    if others:
-        return f"with {others} other file{'' if others == 1 else 's'}"
-    return _definition(text, others)
-
-
-def _definition(text: str, others: int) -> str:
-    return "runs commands or changes permissions" if _RUNS_CODE.search(text) else _lines(text, others)
-
-
-def _few(names: list[str]) -> str:
-    shown = ", ".join(names[:4])
-    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
-
-
-_SUMMARIES: Mapping[Kind, Callable[[str, int], str]] = {
-    "instructions": _lines,
-    "configuration": _configured,
-    "rules": _lines,
-    "Claude Code settings": _settings_keys,
-    "hooks": _hook,
-    "MCP servers": _servers,
-    "skill": _skill,
-    "command": _definition,
-    "subagent": _definition,
-}

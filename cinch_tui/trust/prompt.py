@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from cinch_tui.config.layers import load_config
-from cinch_tui.trust.inventory import CLAUDE, LOADED, Found, Inventory, inventory, one_line_name
+from cinch_tui.trust.inventory import Found, Inventory, inventory, one_line_name
+from cinch_tui.trust.kinds import CLAUDE, LOADED
 from cinch_tui.trust.store import FolderTrust, TrustAnswer, TrustStore, session_pins
 from harness.errors import ConfigError
 from harness.terminal_text import escape_controls

@@ -31,7 +31,6 @@ MOST_ENTRIES = 1_000
 """Maximum number of entries that are looked at in one folder."""
 DEEPEST = 4
 """Maximum depth of folders with commands, subagents and the files of a skill."""
-
 SERVER_FILES = (".mcp.json", f"{PROJECT_FOLDER}/mcp.json")
 """Files with MCP servers, relative to a folder; a later one wins."""
 

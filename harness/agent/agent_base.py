@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from harness.agent.arguments import Prompt, ToolLike, model_of, tool_list, user_messages
 from harness.agent.identity import Identity
@@ -18,25 +18,22 @@ from harness.agent.options import AgentOptions
 from harness.agent.run_lifecycle import RunLifecycle
 from harness.agent.run_state import AgentResult, Run, RunRequest, State
 from harness.agent.subagents.limits import SpawnContext
+from harness.approval.modes import Mode
 from harness.approval.pending import PendingRequests
 from harness.approval.policy import Permissions, policy_of
 from harness.approval.store import RuleStore
 from harness.concurrency import Flag, run_blocking
-from harness.context.history import History, outline_of
+from harness.context.history import History
 from harness.errors import AlreadyRunning
-from harness.events import Event, Notice
+from harness.events import Event, ModeChanged, ModelChanged, Notice
 from harness.execution.cache import ResultCache
 from harness.inbox import Inbox
 from harness.jobs import Jobs
 from harness.messages import AssistantMessage, Message, UserMessage, new_id, synthetic
 from harness.ports.hooks import HookChain
 from harness.ports.provider import Model
-from harness.ports.tool import Tool
 from harness.publishing import Bus, Drain, Listener, Subscriber
 from harness.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from harness.session.resume import LoadedSession
 
 logger = logging.getLogger(__name__)
 
@@ -201,6 +198,23 @@ class AgentBase:
         """Skip the wait before a retry. Return False if the run is not waiting."""
         return self.state.pause.cut()
 
+    def set_model(self, model: Model | str) -> None:
+        """Use another model from the next turn on; at once, if the run is waiting to retry a request.
+
+        Raises:
+            ConfigError: The model does not exist.
+        """
+        model = model_of(model)
+        self.state.former_models.append(self.state.model)
+        self.state.model = model
+        self.retry_now()
+        self.publish(ModelChanged(spec=model.spec))
+
+    def set_mode(self, mode: Mode) -> None:
+        """Switch between planning and executing; only on behalf of the user, never of the model."""
+        self.state.mode = mode
+        self.publish(ModeChanged(mode=mode.name))
+
     async def wait_until_idle(self) -> None:
         """Wait until no run is active."""
         await self._idle.wait()
@@ -293,37 +307,6 @@ class AgentBase:
                     await self._release()
 
         return run_blocking(once, self.abort)
-
-    def _cache_key_for(self, messages: Sequence[Message]) -> str:
-        """Return the cache key of a new session with these messages; empty unless it begins as the current one does."""
-        first, current = outline_of(messages)[:1], self.history.outline[:1]
-        is_fork = bool(first and current) and first[0].id == current[0].id
-        return self.state.cache_key or self.session_id if is_fork else ""
-
-    def _restore_identity(self, loaded: LoadedSession, messages: Sequence[Message]) -> None:
-        """Continue the numbers of runs and the order of tools of a session; tools that are new to it come last."""
-        tool_names = [*loaded.tools]
-        self.identity.restore(loaded.run_ids)
-        self.state.cache_key = loaded.cache_key
-        if loaded.tools:
-            self.state.late.restore(self.state.cache_key or self.session_id, tool_names)
-        self.state.prompt_cache.restore(self.session_id, loaded.system, loaded.tools, messages)
-        self.state.tools = sorted(
-            self.state.tools,
-            key=lambda tool: tool_names.index(tool.name) if tool.name in tool_names else len(tool_names),
-        )
-
-    def set_source_tools(self, source: str, tools: Sequence[Tool]) -> None:
-        """Offer the tools of a source that may change while a session runs, such as an MCP server.
-
-        Small sources that are known before the first request of a session are declared. The tools of others are found
-        with `find_tools`, and a reminder announces them; the declared tools never change.
-
-        Args:
-            source: Name of the source for the model: "the MCP server github". Name it before the first request.
-            tools: Its tools now, which replace those before; none while it is not connected.
-        """
-        self.state.late.sources.set(source, tools)
 
     def _new_run(self, request: RunRequest) -> Run:
         options = self.options

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PACKAGES := harness http_client providers tools cinch_tui themes
+PACKAGES := harness http_client providers tools extensions cinch_tui themes
 ARGS ?=
 # Many tests wait for a terminal, a server or a clock most of their time.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")

@@ -9,7 +9,7 @@ from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 
-OURS = ("harness", "http_client", "providers", "tools", "cinch_tui")
+OURS = ("harness", "http_client", "providers", "tools", "extensions", "cinch_tui")
 MAX_BYTES = 5_000_000
 MOST_RECENT = 2_000
 KEPT_RECENT = 1_200

@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
 
 from cinch_tui.config.paths import PROJECT_FOLDER, local_config_file, project_config_file
 from cinch_tui.trust.kinds import CLAUDE, Kind, is_pinned, summarize
+from extensions.locations import files_below, files_of, roots_in
 from harness.errors import NotAFile
 from harness.instructions.loading import INSTRUCTION_NAMES, project_root
 from harness.terminal_text import escape_controls
@@ -27,10 +27,6 @@ MOST_FILES = 200
 """Maximum number of files in an inventory, and of files in a skill."""
 MOST_BYTES = 16 * 1024 * 1024
 """Maximum size of all files of an inventory, in bytes."""
-MOST_ENTRIES = 1_000
-"""Maximum number of entries that are looked at in one folder."""
-DEEPEST = 4
-"""Maximum depth of folders with commands, subagents and the files of a skill."""
 SERVER_FILES = (".mcp.json", f"{PROJECT_FOLDER}/mcp.json")
 """Files with MCP servers, relative to a folder; a later one wins."""
 
@@ -165,12 +161,12 @@ def _extensions(folder: Path) -> Iterator[tuple[Kind, Path]]:
     """Yield the files of a folder that extend cinch, whether they exist or not."""
     for kind, name in _FILES:
         yield kind, folder / name
-    for kind, name in _TREES:
-        for path in _files_below(folder / name):
-            yield kind, path
-    for name in _SKILLS:
-        for each in _entries(folder / name):
-            yield "skill", Path(each.path, "SKILL.md")
+    for path in files_below(folder / PROJECT_FOLDER / "hooks"):
+        yield "hooks", path
+    for root in roots_in(folder, "project"):
+        for kind in sorted(root.kinds):
+            for path in files_of(kind, root.path):
+                yield kind, path
 
 
 def _content(path: Path) -> bytes:
@@ -197,24 +193,6 @@ def _reason(error: NotAFile | OSError) -> str:
     return f"it is {error}" if isinstance(error, NotAFile) else f"{error.strerror}".lower()
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """Return the entries of a folder by name; none if it cannot be read."""
-    try:
-        with os.scandir(folder) as scan:
-            return sorted(islice(scan, MOST_ENTRIES), key=lambda each: each.name)
-    except OSError:
-        return []
-
-
-def _files_below(folder: Path, depth: int = DEEPEST) -> Iterator[Path]:
-    """Yield the files in a folder and its subfolders; links to folders are not followed."""
-    for each in _entries(folder):
-        if not each.is_dir(follow_symlinks=False):
-            yield Path(each.path)
-        elif depth > 1:
-            yield from _files_below(Path(each.path), depth - 1)
-
-
 def _files_of_skill(folder: Path) -> dict[str, bytes]:
     """Return the content of the other files of a skill by their names.
 
@@ -223,7 +201,7 @@ def _files_of_skill(folder: Path) -> dict[str, bytes]:
         OSError: one cannot be read.
     """
     files: dict[str, bytes] = {}
-    for path in _files_below(folder):
+    for path in files_below(folder):
         name = os.path.relpath(path, folder)
         if name != "SKILL.md":
             files[name] = _content(path)
@@ -237,12 +215,3 @@ _FILES: tuple[tuple[Kind, str], ...] = (
     (CLAUDE, ".claude/settings.local.json"),
     *(("MCP servers", name) for name in SERVER_FILES),
 )
-_TREES: tuple[tuple[Kind, str], ...] = (
-    ("rules", f"{PROJECT_FOLDER}/rules"),
-    ("hooks", f"{PROJECT_FOLDER}/hooks"),
-    ("command", f"{PROJECT_FOLDER}/commands"),
-    ("command", ".claude/commands"),
-    ("subagent", f"{PROJECT_FOLDER}/agents"),
-    ("subagent", ".claude/agents"),
-)
-_SKILLS = (f"{PROJECT_FOLDER}/skills", ".claude/skills", ".agents/skills")

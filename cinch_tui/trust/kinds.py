@@ -16,6 +16,8 @@ Kind: TypeAlias = Literal[
     "skill",
     "command",
     "subagent",
+    "output style",
+    "script tool",
 ]
 CLAUDE: Kind = "Claude Code settings"
 LOADED: frozenset[Kind] = frozenset({"instructions", "configuration", CLAUDE, "MCP servers"})
@@ -33,7 +35,7 @@ def is_pinned(kind: Kind, text: str, others: int) -> bool:
         others: number of the other files of a skill.
     """
     match kind:
-        case "instructions" | "rules":
+        case "instructions" | "rules" | "output style":
             return False
         case "skill":
             return others > 0 or _RUNS_CODE.search(text) is not None
@@ -135,4 +137,6 @@ _SUMMARIES: Mapping[Kind, Callable[[str], str]] = {
     "skill": _definition,
     "command": _definition,
     "subagent": _definition,
+    "output style": _lines,
+    "script tool": _hook,
 }

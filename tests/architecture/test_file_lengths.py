@@ -5,7 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("harness", "http_client", "providers", "tools", "cinch_tui", "themes", "tests", "benchmarks", "examples")
+FOLDERS = (
+    "harness",
+    "http_client",
+    "providers",
+    "tools",
+    "extensions",
+    "cinch_tui",
+    "themes",
+    "tests",
+    "benchmarks",
+    "examples",
+)
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 50
 

@@ -8,7 +8,7 @@ from fakes.cinch_process import run
 from fakes.model_server import ModelServer, Reply
 
 TRAP = "open({trace!r}, 'a').write(__name__ + '\\n')\n"
-PACKAGES = ("tools", "harness", "http_client", "providers", "themes", "textual")
+PACKAGES = ("tools", "harness", "http_client", "providers", "extensions", "themes", "textual")
 
 
 @pytest.fixture

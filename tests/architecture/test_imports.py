@@ -12,7 +12,7 @@ from fakes.model_server import ModelServer, Reply
 ROOT = Path(__file__).parents[2]
 HEAVY = {"textual", "rich", "httpx", "pydantic", "keyring", "genai_prices", "asyncio"}
 LOOKS_FOR_PACKAGES = {"importlib.metadata", "providers.plugins", "providers.plugin_check"}
-OURS = {"cinch_tui", "http_client", "providers", "tools", "themes"}
+OURS = {"cinch_tui", "extensions", "http_client", "providers", "tools", "themes"}
 
 
 def loaded_by(code: str, **environment: str) -> set[str]:
@@ -88,7 +88,7 @@ def test_only_the_named_provider_is_imported(named: str, other: str) -> None:
 
 def test_no_class_is_a_dataclass() -> None:
     """The decorator compiles methods at import, which took close to half of a start; `DataMessage` does not."""
-    folders = ("harness", "http_client", "providers", "tools", "cinch_tui")
+    folders = ("harness", "http_client", "providers", "tools", "extensions", "cinch_tui")
     sources = [path.read_text(encoding="utf-8") for folder in folders for path in (ROOT / folder).rglob("*.py")]
 
     assert [found for source in sources for found in re.findall(r"@(?:dataclasses\.)?dataclass\b.*\n.*", source)] == []

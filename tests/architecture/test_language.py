@@ -16,7 +16,7 @@ import harness
 from harness.api import WHERE
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("harness", "http_client", "providers", "tools", "cinch_tui")
+PACKAGES = ("harness", "http_client", "providers", "tools", "extensions", "cinch_tui")
 OPENING = re.compile(r"(What|Where|Whether|Who|How|So|As|That|When|Which)\b")
 DIALECT = re.compile(
     r"\b(the person|persons?'s?|somebody|nobody|strangers?'?s?|told|mend(?:s|ed|ing|able)?|hears?|heard|by itself"

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("harness", "http_client", "providers", "tools", "cinch_tui")
+PACKAGES = ("harness", "http_client", "providers", "tools", "extensions", "cinch_tui")
 
 ALLOWED_CYCLES: Mapping[str, frozenset[str]] = {
     "harness": frozenset(),
     "http_client": frozenset(),
     "providers": frozenset(),
     "tools": frozenset(),
+    "extensions": frozenset(),
     "cinch_tui": frozenset(),
 }
 """Modules that may still import each other in a cycle. Only remove from it; an empty set stays empty."""

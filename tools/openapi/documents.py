@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from harness.errors import ConfigError
 from harness.messages import JsonObject, JsonValue
-from tools.openapi.yaml_reader import YamlError, parse_yaml
+from tools.yaml_reader import YamlError, parse_yaml
 
 MAX_BYTES = 64 * 1024 * 1024
 """Maximum size of a document with all that it refers to, in bytes."""

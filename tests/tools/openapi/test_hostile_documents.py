@@ -21,7 +21,7 @@ from tools.openapi.documents import Node
 from tools.openapi.guard import AddressGuard
 from tools.openapi.operations import Unsupported
 from tools.openapi.servers import base_url
-from tools.openapi.yaml_reader import YamlError, parse_yaml
+from tools.yaml_reader import YamlError, parse_yaml
 
 
 async def test_references_do_not_leave_the_folder_or_the_origin(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tools.openapi.request import outgoing
 from tools.openapi.result import layout, output_of
 from tools.openapi.security import Redactor
 from tools.openapi.tool import OperationTool
-from tools.openapi.yaml_reader import parse_yaml
+from tools.yaml_reader import parse_yaml
 
 
 async def test_nullable_and_exclusive_bounds_of_3_0() -> None:

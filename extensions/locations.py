@@ -1,0 +1,123 @@
+"""Places of extension files: folders of the project, of the user, of plugins, and those that come with cinch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Kind: TypeAlias = Literal["skill", "command", "subagent", "rules", "output style", "script tool"]
+Level: TypeAlias = Literal["project", "user", "plugin", "bundled"]
+
+FOLDERS: Mapping[Kind, str] = {
+    "skill": "skills",
+    "command": "commands",
+    "subagent": "agents",
+    "rules": "rules",
+    "output style": "output-styles",
+    "script tool": "tools",
+}
+"""Folder of each kind in a root."""
+ROOTS: Mapping[str, frozenset[Kind]] = {
+    ".cinch": frozenset(FOLDERS),
+    ".claude": frozenset({"skill", "command", "subagent", "rules", "output style"}),
+    ".agents": frozenset({"skill"}),
+}
+"""Roots in a project or in the user's home, the strongest first, with the kinds that they may contain."""
+_SUFFIXES: Mapping[Kind, tuple[str, ...]] = {"command": (".md", ".toml"), "script tool": (".toml",)}
+
+MOST_ENTRIES = 1_000
+"""Maximum number of entries that are looked at in one folder."""
+DEEPEST = 4
+"""Maximum depth of folders with commands, subagents and the files of a skill."""
+
+
+class Root(Struct, frozen=True):
+    """A folder with extensions, such as `.claude` of a project."""
+
+    path: Path
+    """The folder."""
+    level: Level
+    """Whose it is."""
+    kinds: frozenset[Kind] = frozenset(FOLDERS)
+    """Kinds of extensions that are read from it."""
+    plugin: str = ""
+    """Name of the plugin, which precedes the names of its extensions."""
+    is_active: Callable[[Path], bool] = lambda _: True
+    """Returns True for a file that may have an effect; the files of a project need the user's trust."""
+
+
+class ExtensionFile(Struct, frozen=True):
+    """A file with one extension."""
+
+    kind: Kind
+    path: Path
+    """The file; of a skill, its SKILL.md."""
+    root: Root
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Name of the file and of the folders above it, below the folder of the kind: `("git", "commit")`."""
+        folder = self.root.path / FOLDERS[self.kind]
+        path = self.path.parent if self.kind == "skill" else self.path.with_suffix("")
+        return path.relative_to(folder).parts
+
+
+def roots_in(
+    folder: Path, level: Level, *, claude: bool = True, is_active: Callable[[Path], bool] = lambda _: True
+) -> list[Root]:
+    """Return the roots in a folder of a project, or in the user's home, the strongest first.
+
+    Args:
+        folder: The folder.
+        level: Whose it is.
+        claude: False to leave out `.claude`.
+        is_active: Returns True for a file that may have an effect.
+    """
+    names = (name for name in ROOTS if claude or name != ".claude")
+    return [Root(folder / name, level, ROOTS[name], is_active=is_active) for name in names]
+
+
+def extension_files(kind: Kind, roots: Iterable[Root]) -> Iterator[ExtensionFile]:
+    """Yield the active files of a kind, in the order of `roots`: the first of several with the same name counts."""
+    for root in roots:
+        if kind in root.kinds:
+            for path in files_of(kind, root.path):
+                if root.is_active(path):
+                    yield ExtensionFile(kind, path, root)
+
+
+def files_of(kind: Kind, root: Path) -> Iterator[Path]:
+    """Yield the files of a kind in a root, whether they have an effect or not."""
+    folder = root / FOLDERS[kind]
+    if kind == "skill":
+        for each in entries(folder):
+            path = Path(each.path, "SKILL.md")
+            if path.is_file():
+                yield path
+        return
+    for path in files_below(folder):
+        if path.suffix.lower() in _SUFFIXES.get(kind, (".md",)):
+            yield path
+
+
+def entries(folder: Path) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder by name; none if it cannot be read."""
+    try:
+        with os.scandir(folder) as scan:
+            return sorted(islice(scan, MOST_ENTRIES), key=lambda each: each.name)
+    except OSError:
+        return []
+
+
+def files_below(folder: Path, depth: int = DEEPEST) -> Iterator[Path]:
+    """Yield the files in a folder and its subfolders; links to folders are not followed."""
+    for each in entries(folder):
+        if not each.is_dir(follow_symlinks=False):
+            yield Path(each.path)
+        elif depth > 1:
+            yield from files_below(Path(each.path), depth - 1)

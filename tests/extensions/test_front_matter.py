@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from extensions.front_matter import parse_document
+
+
+def test_text_without_metadata_is_all_body():
+    document = parse_document("# Title\n\n---\nnot: metadata\n---\n")
+
+    assert (document.metadata, document.body) == ({}, "# Title\n\n---\nnot: metadata\n---\n")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_metadata_and_body_are_separated(newline):
+    text = newline.join(["---", "name: commit", "description: Write a commit", "---", "", "Body", "---", "more"])
+
+    document = parse_document(text)
+
+    assert document.metadata == {"name": "commit", "description": "Write a commit"}
+    assert document.body == newline.join(["", "Body", "---", "more"])
+    assert document.problem == ""
+
+
+def test_description_with_a_colon_is_text():
+    document = parse_document("---\nname: x\ndescription: Use when: the user asks, e.g. for C#\n---\n")
+
+    assert document.text("description") == "Use when: the user asks, e.g. for C#"
+
+
+def test_yaml_values_are_read_as_yaml():
+    text = '---\nname: "a: b"\nallowed-tools:\n  - Bash(git log:*)\n  - Read\ndisable-model-invocation: true\n---\n'
+
+    document = parse_document(text)
+
+    assert document.text("name") == "a: b"
+    assert document.words("allowed-tools") == ("Bash(git log:*)", "Read")
+    assert document.flag("disable-model-invocation", default=False) is True
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("Read, Grep", ("Read", "Grep")),
+        ("[Read, Grep]", ("Read", "Grep")),
+        ("Bash(a, b), Read", ("Bash(a, b)", "Read")),
+    ],
+)
+def test_list_may_be_written_as_text(written, words):
+    assert parse_document(f"---\ntools: {written}\n---\n").words("tools") == words
+
+
+def test_invalid_yaml_is_reported_and_its_simple_lines_are_used():
+    document = parse_document('---\nname: "x"\ndescription: |\n  a\n tools: [Read\n---\nBody')
+
+    assert document.text("name") == "x"
+    assert document.body == "Body"
+    assert "line" in document.problem
+
+
+def test_empty_metadata_is_no_problem():
+    document = parse_document("---\n---\nBody")
+
+    assert (document.metadata, document.body, document.problem) == ({}, "Body", "")

@@ -15,6 +15,14 @@ def shown_url(url: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
+def shown_address(address: str) -> str:
+    """Return the address of a document for display: a URL as by `shown_url`, a path as it is."""
+    try:
+        return shown_url(address) if "://" in address else address
+    except ValueError:
+        return "(a URL that is not valid)"
+
+
 def is_loopback(host: str) -> bool:
     """Return True if the host is this machine."""
     return host in LOOPBACK or host.endswith(".localhost") or re.fullmatch(r"127\.\d+\.\d+\.\d+", host) is not None

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from harness.concurrency import run_uninterrupted
 from http_client.addresses import is_loopback
+from http_client.logged_urls import hide_secrets_in_logs
 from http_client.proxies import Proxy, client_proxy, proxy_for
 from http_client.tls import ssl_context, unused_context
 
@@ -125,6 +126,7 @@ class Pool:
 
     def _build(self) -> httpx.AsyncClient:
         _import_httpx()
+        hide_secrets_in_logs("httpx")
         import httpx
 
         transport = self._wire(self._new_transport) if self._wire else self._new_transport()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from harness.concurrency import run_uninterrupted, stop_once
@@ -35,6 +35,22 @@ async def open_response(client: httpx.AsyncClient, request: httpx.Request) -> As
     finally:
         for answer in answers:
             await run_uninterrupted(answer.aclose())
+
+
+@asynccontextmanager
+async def open_first(client: httpx.AsyncClient, requests: Sequence[httpx.Request]) -> AsyncGenerator[httpx.Response]:
+    """Open the response to the first of several requests whose server accepts the connection; see `open_response`."""
+    import httpx
+
+    async with AsyncExitStack() as stack:
+        for request in requests[:-1]:
+            try:
+                response = await stack.enter_async_context(open_response(client, request))
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                continue
+            yield response
+            return
+        yield await stack.enter_async_context(open_response(client, requests[-1]))
 
 
 async def read_chunks(response: httpx.Response) -> AsyncGenerator[bytes]:

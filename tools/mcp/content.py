@@ -6,8 +6,6 @@ import asyncio
 import base64
 import binascii
 import json
-import mimetypes
-import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,6 +22,7 @@ from harness.views import ImageView, TextView
 from tools.file_type import image_header
 from tools.mcp.state import RequestFailed, ServerError, clean_line
 from tools.mcp.wire import MAX_BLOCKS
+from tools.private_files import suffix_of, write_private
 from tools.untrusted_text import cleaned_text, framed, framed_content
 
 if TYPE_CHECKING:
@@ -195,13 +194,9 @@ class _Reader:
     def _save(self, data: bytes, media_type: str) -> str:
         """Write a file that only its owner can read; return its path, or an empty string if that fails."""
         self._files += 1
-        suffix = mimetypes.guess_extension(media_type) or ".bin"
-        path = self._folder / f"mcp-{self._name}-{self._files}{suffix}"
+        path = self._folder / f"mcp-{self._name}-{self._files}{suffix_of(media_type)}"
         with suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-                file.write(data)
+            write_private(path, data, is_new=True)
             return str(path)
         return ""
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import httpx2
 
+from http_client.logged_urls import hide_secrets_in_logs
 from http_client.proxies import client_proxy, proxy_for
 from http_client.text import plain
 from http_client.tls import explain_rejection, ssl_context, unused_context
@@ -26,6 +27,7 @@ class NetworkTransport(httpx2.AsyncBaseTransport):
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
+        hide_secrets_in_logs("httpx2")
         self._environ = environ
         self._lock = asyncio.Lock()
         self._transports: dict[str, httpx2.AsyncHTTPTransport] = {}

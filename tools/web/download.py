@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
 from msgspec import Struct
 
 from harness.errors import ProviderError
 from http_client.connection_errors import connection_error
+from http_client.content_type import media_type_of
 from http_client.pool import Pool
-from http_client.responses import open_response, read_chunks
+from http_client.redirects import MOST_REDIRECTS, redirect_target
+from http_client.responses import open_first, read_chunks
 from http_client.text import plain
 from tools.web.addresses import AddressPolicy, BlockedAddress, WebUrl, parse_url
 
@@ -22,13 +23,11 @@ if TYPE_CHECKING:
 
 MOST_RECEIVED = 10 * 1024 * 1024
 MOST_INFLATED = 32 * 1024 * 1024
-MOST_REDIRECTS = 5
 MOST_ADDRESSES = 4
 """Addresses of a host that are tried."""
 TOTAL_SECONDS = 30.0
 TIMEOUTS = {"connect": 8.0, "read": 15.0}
 """Seconds to wait for a connection to one address, and for data."""
-REDIRECTS = frozenset((301, 302, 303, 307, 308))
 AGENT = "cinch"
 """Name of the program in robots.txt."""
 HEADERS = {
@@ -82,7 +81,7 @@ class Download(Struct, frozen=True):
     @property
     def media_type(self) -> str:
         """Media type in lower case, without parameters; empty if there is none."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return media_type_of(self.headers)
 
 
 async def download(url: WebUrl, policy: AddressPolicy, *, seconds: float = TOTAL_SECONDS, kept: int = 0) -> Download:
@@ -117,26 +116,29 @@ async def _follow(url: WebUrl, policy: AddressPolicy, pools: dict[str, Pool], ke
         # Only one with TLS has loaded the certificate authorities.
         pool = pools.setdefault(url.scheme, Pool(url.origin))
         async with _response(url, policy, pool) as response:
-            if response.status_code not in REDIRECTS or "location" not in response.headers:
+            if (target := _target(url, response)) is None:
                 headers = {name.lower(): value for name, value in response.headers.items()}
                 return Download(str(url), response.status_code, headers, await _body(response, url, kept))
-            url = _next_url(url, response, policy)
+            url = _next_url(url, response.status_code, target, policy)
     raise FetchError(f"{url.origin} redirected more than {MOST_REDIRECTS} times; the last URL was {url}.")
 
 
-def _next_url(url: WebUrl, response: httpx.Response, policy: AddressPolicy) -> WebUrl:
-    header = response.headers["location"].strip()
+def _target(url: WebUrl, response: httpx.Response) -> str | None:
     try:
-        location = urljoin(str(url), header)
+        return redirect_target(str(url), response.status_code, response.headers)
     except ValueError as error:
-        raise FetchError(f"{url} redirects to an invalid URL: {plain(header)[:200]}") from error
+        shown = plain(response.headers["location"])[:200]
+        raise FetchError(f"{url} redirects to an invalid URL: {shown}") from error
+
+
+def _next_url(url: WebUrl, status: int, location: str, policy: AddressPolicy) -> WebUrl:
     try:
         target = parse_url(location)
         policy.check_name(target.host)
     except BlockedAddress as error:
         raise BlockedAddress(f"{url} redirects to {plain(location)}. {error}") from error
     if target.host != url.host or (url.scheme, target.scheme) == ("https", "http"):
-        raise Redirected(response.status_code, str(target))
+        raise Redirected(status, str(target))
     return target
 
 
@@ -148,7 +150,8 @@ async def _response(url: WebUrl, policy: AddressPolicy, pool: Pool) -> AsyncGene
         stack.enter_context(connection_error(url.origin, pool.proxy))
         # A proxy resolves names itself.
         addresses = [url.host] if pool.proxy else await _addresses(url, policy)
-        yield await _first_response(stack, client, url, addresses)
+        requests = [_request(client, url, address) for address in addresses]
+        yield await stack.enter_async_context(open_first(client, requests))
 
 
 async def _addresses(url: WebUrl, policy: AddressPolicy) -> list[str]:
@@ -158,20 +161,6 @@ async def _addresses(url: WebUrl, policy: AddressPolicy) -> list[str]:
         raise FetchError(
             f"DNS lookup failed for {url.host}: check the spelling of the host, and the network."
         ) from error
-
-
-async def _first_response(
-    stack: AsyncExitStack, client: httpx.AsyncClient, url: WebUrl, addresses: list[str]
-) -> httpx.Response:
-    """Return the response of the first address that accepts the connection."""
-    import httpx
-
-    for address in addresses[:-1]:
-        try:
-            return await stack.enter_async_context(open_response(client, _request(client, url, address)))
-        except (httpx.ConnectError, httpx.ConnectTimeout):
-            continue
-    return await stack.enter_async_context(open_response(client, _request(client, url, addresses[-1])))
 
 
 def _request(client: httpx.AsyncClient, url: WebUrl, address: str) -> httpx.Request:

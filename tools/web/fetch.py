@@ -18,10 +18,12 @@ from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import ImageView, TextView, View
 from http_client.addresses import is_loopback
+from tools.private_files import write_private
 from tools.typed import Parameters, TypedTool
 from tools.untrusted_text import framed
 from tools.web.addresses import AddressPolicy, BlockedAddress, WebUrl, parse_url, written_host
 from tools.web.content import Page, page_of
+from tools.web.deadline import Deadline, TooComplex
 from tools.web.download import Download, FetchError, Redirected, download
 from tools.web.options import WebOptions
 from tools.web.robots import RobotsCache
@@ -158,11 +160,15 @@ class PageCache:
 
 
 async def _converted(response: Download, *, raw: bool) -> Page:
+    deadline = Deadline(CONVERSION_SECONDS)
     try:
         async with asyncio.timeout(CONVERSION_SECONDS):
-            return await asyncio.to_thread(page_of, response, raw=raw)
-    except TimeoutError as error:
+            return await asyncio.to_thread(page_of, response, deadline, raw=raw)
+    except (TimeoutError, TooComplex) as error:
         raise FetchError(f"{response.url} is too large or complex to be converted; try raw=true.") from error
+    finally:
+        # The thread of a cancelled call would otherwise convert to the end.
+        deadline.cancel()
 
 
 def _failure(error: FetchError, url: str) -> ToolOutput:
@@ -216,7 +222,7 @@ async def _shown_image(page: Page, image: Image, folder: Path) -> ToolOutput:
     data = b64decode(image.data)
     file = folder / f"web-{hashlib.sha256(data).hexdigest()[:16]}.{image.media_type.partition('/')[2]}"
     try:
-        await asyncio.to_thread(_save, file, data)
+        await asyncio.to_thread(write_private, file, data)
     except OSError:
         # The model sees it all the same.
         file = Path(page.url)
@@ -227,8 +233,3 @@ async def _shown_image(page: Page, image: Image, folder: Path) -> ToolOutput:
         ImageView(str(file), image.media_type, width, height),
         {"url": page.url, "kind": image.media_type},
     )
-
-
-def _save(file: Path, data: bytes) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(data)

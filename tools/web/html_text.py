@@ -20,6 +20,7 @@ from markdownify import MarkdownConverter
 from msgspec import Struct
 
 from tools.untrusted_text import cleaned_text
+from tools.web.deadline import Deadline
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -29,6 +30,10 @@ LONGEST_HTML = 3_000_000
 """Characters that are converted."""
 MOST_TAGS = 100_000
 """Tags that are converted, which takes about five seconds."""
+WIDEST_CELL = 20
+"""Columns that one cell may span; each is written out."""
+MOST_ATTRIBUTES = 100
+"""Attributes of one tag that are read: the parser compares each with all before it."""
 LEAST_MAIN = 0.25
 """Share of the page's text from which an element counts as its main part."""
 _LEAST_TEXT = 200
@@ -61,6 +66,11 @@ _LANGUAGE = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|highlight|brush:|sourceCode)[-\s:]*([\w+#.-]+)"
 )
 _LANGUAGE_NAMES = {"shell": "sh", "default": "", "none": "", "notranslate": "", "text": "", "plaintext": ""}
+# Possessive, since a match that backtracks could take forever.
+_MANY_ATTRIBUTES = re.compile(
+    r"(<[a-zA-Z][^\s<>/]*+(?:[\s/]++[^\s=<>\"'/]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'<>]*+))?+)"
+    rf"{{{MOST_ATTRIBUTES}}})[^>]*+"
+)
 _GAPS = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 
 
@@ -75,7 +85,7 @@ class HtmlText(Struct, frozen=True):
     """True if the page was too long to be converted as a whole."""
 
 
-def html_to_markdown(source: str, url: str) -> HtmlText:
+def html_to_markdown(source: str, url: str, deadline: Deadline) -> HtmlText:
     """Return the main text of a page.
 
     Navigation, advertisements and what is not visible are left out; links are absolute.
@@ -83,6 +93,10 @@ def html_to_markdown(source: str, url: str) -> HtmlText:
     Args:
         source: The page.
         url: Its address.
+        deadline: Time limit.
+
+    Raises:
+        TooComplex: The time is over.
     """
     kept = _bounded(source)
     page = _parsed(kept)
@@ -90,17 +104,17 @@ def html_to_markdown(source: str, url: str) -> HtmlText:
         return HtmlText("", "")
     title = _title(page)
     base = next(iter(page.xpath("//base/@href")), "")
-    _remove_invisible(page)
+    _remove_invisible(page, deadline)
     main = _main_element(page)
-    _remove_chrome(main)
-    _flatten_tables(main)
-    _rewrite_links(main, _absolute(url, str(base)) or url)
-    return HtmlText(title, _markdown(main), is_cut=len(kept) < len(source))
+    _remove_chrome(main, deadline)
+    _flatten_tables(main, deadline)
+    _rewrite_links(main, _absolute(url, str(base)) or url, deadline)
+    return HtmlText(title, _markdown(main, deadline), is_cut=len(kept) < len(source))
 
 
 def _bounded(source: str) -> str:
-    """Return the beginning of a page up to the limits."""
-    source = source[:LONGEST_HTML]
+    """Return the beginning of a page up to the limits, and no more attributes of a tag than it can need."""
+    source = _MANY_ATTRIBUTES.sub(r"\1", source[:LONGEST_HTML])
     if source.count("<") <= MOST_TAGS:
         return source
     tags = re.finditer("<", source)
@@ -119,10 +133,10 @@ def _title(page: HtmlElement) -> str:
     return cleaned_text(" ".join(" ".join(map(str, found[:1])).split()))[:300]
 
 
-def _remove_invisible(page: HtmlElement) -> None:
-    for element in page.xpath(_NEVER):
+def _remove_invisible(page: HtmlElement, deadline: Deadline) -> None:
+    for element in deadline.checked(page.xpath(_NEVER)):
         _drop(element)
-    for element in page.xpath("//*[@role or @style or @aria-hidden]"):
+    for element in deadline.checked(page.xpath("//*[@role or @style or @aria-hidden]")):
         style = "".join((element.get("style") or "").lower().split())
         is_icon = element.get("aria-hidden") == "true" and _length(element) < 100
         if element.get("role") in _ROLES or is_icon or _INVISIBLE.search(style):
@@ -149,10 +163,10 @@ def _length(element: HtmlElement) -> int:
     return len(" ".join(element.text_content().split()))
 
 
-def _remove_chrome(main: HtmlElement) -> None:
+def _remove_chrome(main: HtmlElement, deadline: Deadline) -> None:
     """Remove menus, share buttons and the like, which their class or id names."""
     total = _length(main)
-    for element in list(main.iter("div", "ul", "ol", "section", "table", "header", "p", "span")):
+    for element in deadline.checked(list(main.iter("div", "ul", "ol", "section", "table", "header", "p", "span"))):
         name = f"{element.get('class') or ''} {element.get('id') or ''}"
         if element is main or element.getparent() is None or not _CHROME.search(name):
             continue
@@ -168,14 +182,17 @@ def _is_chrome(element: HtmlElement, length: int) -> bool:
     return length < 40 or linked > 0.4 * length or not element.xpath(".//p|.//table")
 
 
-def _flatten_tables(main: HtmlElement) -> None:
+def _flatten_tables(main: HtmlElement, deadline: Deadline) -> None:
     """Turn tables for layout into blocks, since a cell in Markdown has one line; remove columns of line numbers."""
-    for cell in list(main.iter("td")):
+    for cell in deadline.checked(list(main.iter("td", "th"))):
+        columns = cell.get("colspan") or ""
+        if not columns.isdecimal() or len(columns) > 2 or int(columns) > WIDEST_CELL:
+            cell.attrib.pop("colspan", None)
         if _LINE_NUMBERS.search(cell.get("class") or ""):
             cell.drop_tree()
     for code in main.xpath(".//pre/code[following-sibling::code]"):
         code.tail = f"\n\n{code.tail or ''}"
-    for table in list(main.iter("table")):
+    for table in deadline.checked(list(main.iter("table"))):
         if table.get("role") == "presentation" or table.xpath(_BLOCKS):
             for element in list(_parts(table)):
                 element.tag = "div"
@@ -189,8 +206,8 @@ def _parts(table: HtmlElement) -> Iterator[HtmlElement]:
             yield element
 
 
-def _rewrite_links(main: HtmlElement, base: str) -> None:
-    for link in list(main.iter("a")):
+def _rewrite_links(main: HtmlElement, base: str, deadline: Deadline) -> None:
+    for link in deadline.checked(list(main.iter("a"))):
         text = link.text_content().strip()
         address = _absolute(base, link.get("href") or "")
         if text.lower() in _PERMALINK:
@@ -200,7 +217,7 @@ def _rewrite_links(main: HtmlElement, base: str) -> None:
         else:
             link.set("href", address)
             link.attrib.pop("title", None)
-    for image in list(main.iter("img")):
+    for image in deadline.checked(list(main.iter("img"))):
         address, alternative = _absolute(base, image.get("src") or ""), " ".join((image.get("alt") or "").split())
         if address and alternative:
             image.set("src", address)
@@ -219,17 +236,28 @@ def _absolute(base: str, address: str) -> str:
         return ""
 
 
-def _markdown(main: HtmlElement) -> str:
+def _markdown(main: HtmlElement, deadline: Deadline) -> str:
     try:
-        text = _converter().convert(html.tostring(main, encoding="unicode", with_tail=False))
+        text = _converter(deadline).convert(html.tostring(main, encoding="unicode", with_tail=False))
     except RecursionError:
         text = "\n".join(line.strip() for line in main.text_content().splitlines())
     lines = (line.rstrip() for line in cleaned_text(text).split("\n"))
     return _GAPS.sub("\n\n", "\n".join(lines)).strip()
 
 
-def _converter() -> MarkdownConverter:
-    return MarkdownConverter(
+class _Converter(MarkdownConverter):
+    """Converter that checks a time limit before each tag."""
+
+    deadline: Deadline
+
+    def process_tag(self, node: Tag, parent_tags: set[str] | None = None) -> str:
+        self.deadline.check()
+        # The library has no types.
+        return super().process_tag(node, parent_tags)  # pyright: ignore
+
+
+def _converter(deadline: Deadline) -> MarkdownConverter:
+    converter = _Converter(
         heading_style="ATX",
         bullets="-",
         escape_asterisks=False,
@@ -238,6 +266,8 @@ def _converter() -> MarkdownConverter:
         keep_inline_images_in=["td", "th", "a", "h1", "h2", "h3"],
         bs4_options="lxml",
     )
+    converter.deadline = deadline
+    return converter
 
 
 def _language(element: Tag) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import io
-import time
 
 from msgspec import Struct
-from pypdf import PdfReader
-from pypdf.errors import FileNotDecryptedError
+from pypdf import PageObject, PdfReader, apply_configuration
+from pypdf.errors import FileNotDecryptedError, LimitReachedError
 
 from tools.untrusted_text import cleaned_text
+from tools.web.deadline import Deadline, TooComplex
 from tools.web.download import FetchError
 
 MOST_PAGES = 500
 MOST_CHARACTERS = 2_000_000
 MOST_SECONDS = 20.0
+"""Time for all pages; those that were read by then are returned."""
+LARGEST_STREAM = 2_000_000
+"""Decompressed bytes of the instructions of one page, which are parsed without a check of the time."""
 
 
 class PdfText(Struct, frozen=True):
@@ -30,37 +33,75 @@ class PdfText(Struct, frozen=True):
     """Sentences on what is missing."""
 
 
-def pdf_text(data: bytes) -> PdfText:
+def pdf_text(data: bytes, deadline: Deadline) -> PdfText:
     """Return the text of a document, within limits of pages, characters and time.
+
+    Args:
+        data: The document.
+        deadline: Time limit, after which nothing is returned.
 
     Raises:
         FetchError: The document cannot be read.
+        TooComplex: The time is over.
     """
     try:
-        return _read(PdfReader(io.BytesIO(data)))
+        with apply_configuration(
+            zlib_maximum_output_length=LARGEST_STREAM,
+            lzw_maximum_output_length=LARGEST_STREAM,
+            run_length_maximum_output_length=LARGEST_STREAM,
+            array_based_stream_maximum_output_length=LARGEST_STREAM,
+        ):
+            return _read(PdfReader(io.BytesIO(data)), deadline)
     except FileNotDecryptedError as error:
         raise FetchError("The PDF is encrypted; its text cannot be read without a password.") from error
-    except FetchError:
+    except (FetchError, TooComplex):
         raise
     except Exception as error:  # a damaged file can raise anything
         # Without the text of the error, which can quote the file.
         raise FetchError(f"The PDF is damaged ({type(error).__name__}).") from error
 
 
-def _read(reader: PdfReader) -> PdfText:
-    end = time.monotonic() + MOST_SECONDS
+def _read(reader: PdfReader, deadline: Deadline) -> PdfText:
+    for_pages = Deadline(MOST_SECONDS)
     total = len(reader.pages)
     parts: list[str] = []
+    unreadable: list[str] = []
     length = 0
     for number, page in enumerate(reader.pages, 1):
-        if number > MOST_PAGES or length > MOST_CHARACTERS or time.monotonic() > end:
-            note = f"Pages {number} to {total} are missing: the document is too long."
-            return PdfText(_title(reader), "\n\n".join(parts), total, (note,))
-        text = page.extract_text().strip()
+        try:
+            if number > MOST_PAGES or length > MOST_CHARACTERS:
+                raise TooComplex
+            text = _page_text(page, deadline, for_pages)
+        except TooComplex:
+            deadline.check()
+            note = f"Pages {number} to {total} are missing: the document is too long or complex."
+            return PdfText(_title(reader), "\n\n".join(parts), total, (note, *_skipped(unreadable)))
+        except LimitReachedError:
+            unreadable.append(str(number))
+            continue
         length += len(text)
         parts.append(f"## Page {number}\n\n{text}")
-    notes = () if length else ("It contains no text; its pages may be scanned images.",)
-    return PdfText(_title(reader), "\n\n".join(parts), total, notes)
+    notes = () if length or unreadable else ("It contains no text; its pages may be scanned images.",)
+    return PdfText(_title(reader), "\n\n".join(parts), total, (*notes, *_skipped(unreadable)))
+
+
+def _page_text(page: PageObject, *deadlines: Deadline) -> str:
+    """Return the text of a page; the time is checked before each of its instructions.
+
+    Raises:
+        TooComplex: The time is over.
+    """
+
+    def check(*_: object) -> None:
+        for deadline in deadlines:
+            deadline.check()
+
+    check()
+    return page.extract_text(visitor_operand_before=check).strip()
+
+
+def _skipped(unreadable: list[str]) -> tuple[str, ...]:
+    return (f"Pages too large to be read: {', '.join(unreadable[:20])}.",) if unreadable else ()
 
 
 def _title(reader: PdfReader) -> str:

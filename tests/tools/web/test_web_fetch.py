@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import itertools
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +28,9 @@ from providers.demo import Call, Reply, scripted
 from tools import builtin_tools
 from tools.web import download as download_module
 from tools.web import fetch
+from tools.web.content import Page
+from tools.web.deadline import Deadline
+from tools.web.download import Download
 from tools.web.fetch import FetchTool
 from tools.web.options import WebOptions
 
@@ -265,6 +270,32 @@ async def test_slow_drip_ends_with_the_time_limit(
     stopped.set()
 
     assert "did not send the whole response within" in text(output)
+
+
+async def test_conversion_ends_with_a_cancelled_call(
+    site: WebSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, ended = threading.Event(), threading.Event()
+
+    def convert(response: Download, deadline: Deadline, *, raw: bool) -> Page:
+        del response, raw
+        started.set()
+        try:
+            for _ in deadline.checked(itertools.count()):
+                pass
+        finally:
+            ended.set()
+        raise AssertionError
+
+    monkeypatch.setattr(fetch, "page_of", convert)
+    fetching = asyncio.create_task(fetched(tmp_path, site.page("/x", "<p>x</p>")))
+    await asyncio.to_thread(started.wait)
+
+    fetching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await fetching
+
+    assert await asyncio.to_thread(ended.wait, 5)
 
 
 async def test_http_error_names_status_and_shows_the_message(site: WebSite, tmp_path: Path) -> None:

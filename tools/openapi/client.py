@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urldefrag, urljoin
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +13,8 @@ from harness.errors import ConfigError, ProviderError
 from http_client.addresses import shown_url
 from http_client.connection_errors import connection_error
 from http_client.pool import CONNECT_SECONDS, Pool
-from http_client.responses import fill, open_response
+from http_client.redirects import MOST_REDIRECTS, redirect_target
+from http_client.responses import fill, open_first
 from http_client.retry_after import retry_after
 from tools.openapi.documents import origin_of
 from tools.openapi.guard import AddressGuard, at_address
@@ -25,11 +23,10 @@ from tools.openapi.request import Part
 if TYPE_CHECKING:
     import httpx
 
-MAX_REDIRECTS = 5
 MAX_WAIT_S = 30.0
 """Longest Retry-After that is honored, in seconds."""
 DOCUMENT_TIMEOUT_S = 60.0
-_AGENT = {"User-Agent": "cinch"}
+_HEADERS = {"user-agent": "cinch", "accept-encoding": "gzip, deflate"}
 _DOCUMENT_TYPES = "application/json, application/yaml, application/vnd.oai.openapi, */*;q=0.5"
 
 
@@ -41,7 +38,7 @@ class Message(Struct, frozen=True):
     url: str
     """URL with query."""
     headers: Mapping[str, str] = {}
-    """Headers."""
+    """Headers, with names in lower case."""
     content: bytes = b""
     """Body."""
     parts: tuple[Part, ...] = ()
@@ -82,8 +79,6 @@ class Client:
 
     def __init__(self, read_timeout: float, guard: AddressGuard) -> None:
         self.guard = guard
-        # The same filter is added once only.
-        logging.getLogger("httpx").addFilter(_WITHOUT_QUERY)
         self._read_timeout = read_timeout
         self._pools: dict[tuple[str, str, int], Pool] = {}
 
@@ -111,19 +106,20 @@ class Client:
         Raises:
             ConfigError: It cannot be fetched.
         """
+        shown = shown_url(url)
         try:
             async with asyncio.timeout(DOCUMENT_TIMEOUT_S):
-                reply = await self.send(Message("GET", url, {"Accept": _DOCUMENT_TYPES}), max_bytes)
+                reply = await self.send(Message("GET", url, {"accept": _DOCUMENT_TYPES}), max_bytes)
         except TimeoutError as error:
-            raise ConfigError(f"{url}: not received within {DOCUMENT_TIMEOUT_S:g} s") from error
+            raise ConfigError(f"{shown}: not received within {DOCUMENT_TIMEOUT_S:g} s") from error
         except ProviderError as error:
-            raise ConfigError(f"{url}: {error}") from error
+            raise ConfigError(f"{shown}: {error}") from error
         if reply.is_foreign:
             raise ConfigError(
-                f"{url}: redirects to {reply.headers['location']}; configure that address if you trust it"
+                f"{shown}: redirects to {shown_url(reply.headers['location'])}; configure that address if you trust it"
             )
         if not reply.is_success:
-            raise ConfigError(f"{url}: {reply.status} {reply.reason}")
+            raise ConfigError(f"{shown}: {reply.status} {reply.reason}")
         return reply.body
 
     async def close(self) -> None:
@@ -133,11 +129,11 @@ class Client:
 
     async def _follow(self, message: Message, max_bytes: int) -> Reply:
         reply = await self._exchange(message, max_bytes)
-        for _ in range(MAX_REDIRECTS):
-            location = reply.headers.get("location", "")
-            if reply.status not in (301, 302, 303, 307, 308) or not location:
+        for _ in range(MOST_REDIRECTS):
+            try:
+                target = redirect_target(message.url, reply.status, reply.headers)
+            except ValueError:
                 return reply
-            target = _joined(message.url, location)
             if target is None:
                 return reply
             if origin_of(target) != origin_of(message.url):
@@ -152,64 +148,24 @@ class Client:
         async with pool.client() as client:
             with connection_error(shown_url(message.url), pool.proxy):
                 addresses = await self.guard.addresses(message.url, is_proxied=pool.proxy is not None)
-                async with self._response(client, message, addresses) as response:
+                requests = [_httpx_request(message, self._read_timeout, address) for address in addresses or [""]]
+                async with open_first(client, requests) as response:
                     body = bytearray()
                     await fill(body, response, max_bytes + 1)
                     headers = {name.lower(): value for name, value in response.headers.items()}
                     kept, is_truncated = bytes(body[:max_bytes]), len(body) > max_bytes
                     return Reply(response.status_code, response.reason_phrase, headers, kept, is_truncated)
 
-    @asynccontextmanager
-    async def _response(
-        self, client: httpx.AsyncClient, message: Message, addresses: list[str]
-    ) -> AsyncGenerator[httpx.Response]:
-        """Open the response of the first address that accepts the connection."""
-        import httpx
-
-        async with AsyncExitStack() as stack:
-            for address in addresses[:-1]:
-                request = _httpx_request(message, self._read_timeout, address)
-                try:
-                    response = await stack.enter_async_context(open_response(client, request))
-                except (httpx.ConnectError, httpx.ConnectTimeout):
-                    continue
-                yield response
-                return
-            request = _httpx_request(message, self._read_timeout, addresses[-1] if addresses else "")
-            yield await stack.enter_async_context(open_response(client, request))
-
     def _pool(self, url: str) -> Pool:
         return self._pools.setdefault(origin_of(url), Pool(url))
 
 
-def _joined(url: str, location: str) -> str | None:
-    """Return the URL of a redirect without its fragment; None if it is not a URL."""
-    try:
-        target = urldefrag(urljoin(url, location)).url
-        origin_of(target)
-    except ValueError:
-        return None
-    return target
-
-
 def _redirected(message: Message, status: int, target: str) -> Message:
     if status == 303 or (status in (301, 302) and message.method == "POST"):
-        headers = {name: value for name, value in message.headers.items() if name.lower() != "content-type"}
+        headers = {name: value for name, value in message.headers.items() if name != "content-type"}
         method = message.method if message.method in ("GET", "HEAD") else "GET"
         return Message(method, target, headers)
     return replace(message, url=target)
-
-
-class _WithoutQuery(logging.Filter):
-    """Removes the query from URLs that httpx logs: it may contain an API key."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if isinstance(record.args, tuple):
-            record.args = tuple(shown_url(str(each)) if "URL" in type(each).__name__ else each for each in record.args)
-        return True
-
-
-_WITHOUT_QUERY = _WithoutQuery()
 
 
 def _httpx_request(message: Message, read_timeout: float, address: str = "") -> httpx.Request:
@@ -220,11 +176,11 @@ def _httpx_request(message: Message, read_timeout: float, address: str = "") -> 
     url, host = message.url, {}
     if address:
         url, authority, name = at_address(url, address)
-        host = {} if any(each.lower() == "host" for each in message.headers) else {"Host": authority}
+        host = {"host": authority}
         if name and url.startswith("https:"):
             # The name in the certificate is that of the host, not the address.
             extensions["sni_hostname"] = name
-    texts = {**host, **_AGENT, "Accept-Encoding": "gzip, deflate", **message.headers}
+    texts = {**host, **_HEADERS, **message.headers}
     # As bytes: httpx would reject what is not ASCII.
     headers = [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in texts.items()]
     if message.parts:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from typing import Any
 
 from msgspec import Struct, field
 
 from harness.structs import Redacted
+from http_client.addresses import shown_address
 
 
 class Credentials(Redacted, frozen=True):
@@ -82,8 +84,15 @@ class OpenApi(Redacted, frozen=True):
     """Time limit of a call, in seconds."""
     max_bytes: int = 10_000_000
     """Bytes of a response that are read; the rest is discarded."""
+    allow_http: bool = False
+    """True to send secrets unencrypted to a server that is not this machine."""
     deferred: bool | None = None
     """True if the model has to search for the tools; None: if there are more than a few."""
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """Return the fields to show, without what URLs may contain as a secret."""
+        shown = dict(super().__rich_repr__())
+        return [*(shown | {name: shown_address(shown[name]) for name in ("document", "server")}).items()]
 
     @property
     def has_secrets(self) -> bool:

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from harness.errors import ConfigError
 from harness.messages import JsonObject, JsonValue
+from http_client.addresses import shown_address
 from tools.yaml_reader import YamlError, parse_yaml
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -27,6 +28,8 @@ MAX_BYTES = 64 * 1024 * 1024
 PART_BYTES = 64 * 1024
 """Size of JSON that is decoded at once, in bytes."""
 MAX_DOCUMENTS = 200
+REFERENCES_TIMEOUT_S = 60.0
+"""Time for all documents that a document refers to, in seconds."""
 MAX_HOPS = 20
 """Maximum length of a chain of references."""
 
@@ -159,24 +162,36 @@ async def load_documents(address: str, text: str, fetch: Fetch) -> Documents:
     """
     reader = _Reader(fetch)
     uri = _uri_of(address) if not text else ""
-    data = text.encode("utf-8", "surrogatepass") if text else await reader.read(uri, address)
-    value = await asyncio.to_thread(parse_document, data, address or "the document")
-    check_version(value, address or "the document")
+    shown = shown_address(address) or "the document"
+    data = text.encode("utf-8", "surrogatepass") if text else await reader.read(uri, shown)
+    value = await asyncio.to_thread(parse_document, data, shown)
+    check_version(value, shown)
     documents = Documents(uri, value)
-    pending = await asyncio.to_thread(_external_references, value, uri)
+    await _add_references(documents, reader)
+    return documents
+
+
+async def _add_references(documents: Documents, reader: _Reader) -> None:
+    """Load the documents that a document refers to, in `REFERENCES_TIMEOUT_S` together."""
+    pending = await asyncio.to_thread(_external_references, documents.root.value, documents.uri)
+    end = asyncio.get_running_loop().time() + REFERENCES_TIMEOUT_S
     while pending:
         other = pending.pop()
         if other in documents.missing or documents.uri == other or reader.has_read(other):
             continue
         try:
-            found = await reader.read_other(other, uri)
-            parsed = await asyncio.to_thread(parse_document, found, other)
+            async with asyncio.timeout_at(end):
+                found = await reader.read_other(other, documents.uri)
+                parsed = await asyncio.to_thread(parse_document, found, shown_address(other))
         except ConfigError as error:
             documents.missing[other] = f"is not loaded: {error}"
             continue
+        except TimeoutError:
+            limit = f"all references together have {REFERENCES_TIMEOUT_S:g} s"
+            documents.missing[other] = f"is not loaded: its server did not send it in time; {limit}"
+            continue
         documents.add(other, parsed)
         pending |= await asyncio.to_thread(_external_references, parsed, other)
-    return documents
 
 
 class _Reader:
@@ -209,7 +224,7 @@ class _Reader:
             raise ConfigError(f"more than {MAX_DOCUMENTS} documents")
         if why := refusal(uri, root):
             raise ConfigError(why)
-        return await self.read(uri, uri)
+        return await self.read(uri, shown_address(uri))
 
 
 def refusal(uri: str, root: str) -> str:
@@ -253,7 +268,8 @@ def _uri_of(address: str) -> str:
         try:
             return urldefrag(address).url
         except ValueError as error:
-            raise ConfigError(f"{address} is not a valid URL: {error}") from error
+            # Without the URL, which cannot be parsed to remove secrets from it.
+            raise ConfigError(f"the URL of the document is not valid: {error}") from error
     path = address.removeprefix("file://")
     if not path:
         raise ConfigError("no document: set its path or URL")

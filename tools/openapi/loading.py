@@ -12,6 +12,7 @@ from msgspec import Struct
 from harness.errors import ConfigError
 from harness.function_tools.names import legal_tool_name
 from harness.ports.tool import Tool
+from http_client.addresses import shown_address
 from tools.openapi.client import Client
 from tools.openapi.configuration import OpenApi
 from tools.openapi.documents import load_documents
@@ -100,14 +101,24 @@ class OpenApiTools:
         except ConfigError as error:
             return LoadedApi(api, problems=(str(error),))
         except Exception as error:  # noqa: BLE001 # Other APIs, and the start, must not fail with this one.
-            return LoadedApi(api, problems=(f"cannot be loaded: {type(error).__name__}: {error}",))
+            problem = Redactor(api).text(f"cannot be loaded: {type(error).__name__}: {error}")
+            return LoadedApi(api, problems=(problem,))
 
     async def _load(self, api: OpenApi) -> LoadedApi:
+        try:
+            return await self._load_now(api)
+        except ConfigError as error:
+            problem = Redactor(api).text(str(error))
+        # Outside the except clause, whose exception may contain a secret.
+        raise ConfigError(problem)
+
+    async def _load_now(self, api: OpenApi) -> LoadedApi:
         is_remote = not api.text and api.document.startswith(("http://", "https://"))
         client = Client(api.timeout_s or 600.0, AddressGuard(is_active=is_remote and not api.server))
         self._clients.append(client)
         documents = await load_documents(api.document, api.text, client.fetch)
-        service = Service(api, documents, Security(documents, api.credentials), Redactor(api), client)
+        security = Security(documents, api.credentials)
+        service = Service(api, documents, security, Redactor(api, security), client)
         return await asyncio.to_thread(_loaded, service)
 
 
@@ -132,7 +143,7 @@ def _loaded(service: Service) -> LoadedApi:
         try:
             offered.append((read, base_url(api, read.servers, documents.uri, service.client.guard)))
         except Unsupported as error:
-            skipped.append(Skipped(f"{read.method.upper()} {read.path}", str(error)))
+            skipped.append(Skipped(f"{read.method.upper()} {read.path}", service.redactor.text(str(error))))
     names = tool_names(api.name, [operation for operation, _ in offered])
     tools = [
         OperationTool(name, operation, base, service) for name, (operation, base) in zip(names, offered, strict=True)
@@ -164,7 +175,8 @@ def tool_names(api: str, operations: Sequence[Operation]) -> list[str]:
 
 def _problems(service: Service, tools: Sequence[OperationTool]) -> list[str]:
     """Return what the user should know about an API that was loaded."""
-    problems = [f"{uri} {why}" for uri, why in service.documents.missing.items()]
+    missing_documents = service.documents.missing.items()
+    problems = [service.redactor.text(f"{shown_address(uri)} {why}") for uri, why in missing_documents]
     missing = Counter(name for tool in tools for name in service.security.missing(tool.operation.security))
     if missing:
         names = (f"{name} ({count} operation{'s' if count > 1 else ''})" for name, count in missing.most_common(3))

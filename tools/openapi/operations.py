@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from typing import Literal, TypeAlias, cast
@@ -17,8 +18,15 @@ READING = frozenset({"get", "head"})
 """Methods that change nothing."""
 Place: TypeAlias = Literal["path", "query", "header", "cookie"]
 BodyKind: TypeAlias = Literal["json", "form", "multipart", "text", "file"]
-# Set by other means; the standard has such parameters ignored.
-_IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
+# Set by other means; the standard has the first three ignored, and the others decide how the request is read.
+_IGNORED_HEADERS = frozenset(
+    (
+        *("accept", "content-type", "authorization"),
+        *("host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"),
+    )
+)
+MAX_ARGUMENT_CHARS = 64
+"""Maximum length of the name of an argument; the limit of Anthropic and Bedrock."""
 _TEMPLATE = re.compile(r"\{([^{}]+)\}")
 
 
@@ -178,15 +186,16 @@ class _Reader:
                 if not node.text("name") and node.get("required").value is not True:
                     # A mistake in several public documents, without which the operation can be called.
                     continue
-                found[node.text("in"), node.text("name")] = node
+                place, name = node.text("in"), node.text("name")
+                # The names of headers have no case.
+                found[place, name.lower() if place == "header" else name] = node
         in_template = set(_TEMPLATE.findall(self.path))
         for name in in_template - {name for place, name in found if place == "path"}:
             found["path", name] = Node({"name": name, "in": "path", "schema": {"type": "string"}}, self._item.base)
         used = [
             (key, node)
             for key, node in found.items()
-            if (key[0] != "path" or key[1] in in_template)
-            and (key[0] != "header" or key[1].lower() not in _IGNORED_HEADERS)
+            if (key[0] != "path" or key[1] in in_template) and (key[0] != "header" or key[1] not in _IGNORED_HEADERS)
         ]
         # Parameters of the path keep their names; others with the same name are told apart by their place.
         used.sort(key=lambda each: each[0][0] != "path")
@@ -261,14 +270,22 @@ def _sent_type(media_type: str, kind: BodyKind) -> str:
 
 
 def _legal_argument(name: str) -> str:
-    """Return a name that model services accept for a property: at most 64 characters of `[A-Za-z0-9_.-]`."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_")[:60] or "parameter"
+    """Return a name that model services accept for a property: at most 64 characters of `[A-Za-z0-9_.-]`.
+
+    One that is too long ends with a hash, so that names with the same beginning stay different.
+    """
+    legal = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_") or "parameter"
+    if len(legal) <= MAX_ARGUMENT_CHARS:
+        return legal
+    digest = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:8]
+    return f"{legal[: MAX_ARGUMENT_CHARS - 9]}_{digest}"
 
 
 def _free(name: str, arguments: set[str], suffix: str) -> str:
     candidate, number = name, 1
     while candidate in arguments:
-        candidate = f"{name}_{suffix}" if number == 1 else f"{name}_{suffix}_{number}"
+        end = f"_{suffix}" if number == 1 else f"_{suffix}_{number}"
+        candidate = name[: MAX_ARGUMENT_CHARS - len(end)] + end
         number += 1
     return candidate
 

@@ -40,7 +40,7 @@ class Outgoing(Struct):
     query: list[Pair] = []
     """Parameters of the query, percent-encoded."""
     headers: dict[str, str] = {}
-    """Headers."""
+    """Headers, with names in lower case."""
     cookies: list[Pair] = []
     """Cookies, percent-encoded."""
     content: bytes = b""
@@ -81,7 +81,7 @@ def outgoing(operation: Operation, base: str, arguments: Mapping[str, JsonValue]
             case "query":
                 request.query += query_pairs(parameter.name, value, parameter.how)
             case "header":
-                request.headers[parameter.name] = _sendable(parameter, header_text(value, parameter.how))
+                request.headers[parameter.name.lower()] = _sendable(parameter, header_text(value, parameter.how))
             case "cookie":
                 request.cookies += query_pairs(parameter.name, value, parameter.how)
     return request
@@ -143,7 +143,7 @@ async def add_body(
         case "multipart":
             request.parts = [part async for part in _multipart(body, _fields(body, value), files, documents)]
     if not request.parts:
-        request.headers["Content-Type"] = body.media_type
+        request.headers["content-type"] = body.media_type
 
 
 async def _multipart(body: Body, fields: JsonObject, files: Workspace, documents: Documents) -> AsyncIterator[Part]:

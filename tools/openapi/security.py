@@ -6,8 +6,9 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from typing import Literal, TypeAlias
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from harness.structs import Redacted
 from tools.openapi.configuration import Credentials, OpenApi
@@ -15,7 +16,7 @@ from tools.openapi.documents import Documents, Node, Unresolved
 
 Carrier: TypeAlias = Literal["header", "query", "cookie"]
 REDACTED = "[redacted]"
-_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|pass|pwd|session|credential|signature|^sig$", re.IGNORECASE)
 _LEAST_SECRET = 4
 """Shorter texts are not redacted: they would be found everywhere."""
 
@@ -40,6 +41,12 @@ class Security:
         self._documents = documents
         self._credentials = credentials
         self._schemes = dict(documents.root.get("components", "securitySchemes").each())
+
+    @property
+    def headers(self) -> frozenset[str]:
+        """Names of the headers that carry API keys, in lower case."""
+        schemes = (each.mapping for each in self._schemes.values())
+        return frozenset(str(each.get("name")).lower() for each in schemes if each.get("in") == "header")
 
     def proofs(self, requirements: Node) -> tuple[Proof, ...]:
         """Return the secrets for the first alternative that the credentials satisfy; none if there is no such one.
@@ -104,10 +111,16 @@ def _pair(credentials: Credentials) -> str:
 
 
 class Redactor:
-    """Replaces the secrets of an API wherever they appear: in URLs, responses and errors."""
+    """Replaces the secrets of an API wherever they appear: in URLs, responses and errors.
 
-    def __init__(self, api: OpenApi) -> None:
-        secrets = {secret.strip() for secret in _secrets(api)}
+    Args:
+        api: The API.
+        security: Security schemes of its document, which may name further headers with secrets.
+    """
+
+    def __init__(self, api: OpenApi, security: Security | None = None) -> None:
+        headers = security.headers if security else frozenset[str]()
+        secrets = {secret.strip() for secret in _secrets(api, headers)}
         forms = {form for secret in secrets for form in _forms(secret) if len(secret) >= _LEAST_SECRET}
         # The longest first, since one may contain another.
         self._forms: Sequence[str] = sorted(forms, key=len, reverse=True)
@@ -128,21 +141,48 @@ class Redactor:
         return data[: -len(self._forms[0].encode())] if is_truncated and self._forms else data
 
 
-def _secrets(api: OpenApi) -> Iterable[str]:
+def _secrets(api: OpenApi, headers: frozenset[str]) -> Iterable[str]:
     credentials = api.credentials
     yield from (credentials.bearer, credentials.password, credentials.api_key)
     for secret in credentials.schemes.values():
         yield secret
         yield secret.partition(":")[2]
     for name, value in api.headers.items():
-        if _SECRET_HEADER.search(name):
+        if _SECRET_NAME.search(name) or name.lower() in headers:
             yield value
-            # `Bearer …`
+            # `Bearer …`, and cookies.
             yield value.partition(" ")[2]
+            yield from (part.partition("=")[2] for part in value.split(";"))
+    for url in (api.document, api.server):
+        yield from secrets_in_url(url)
     for pair in (_pair(credentials), *credentials.schemes.values()):
         yield base64.b64encode(pair.encode()).decode("ascii") if ":" in pair else ""
 
 
 def _forms(secret: str) -> Iterator[str]:
     """Yield the ways in which a secret may be written in a URL or in JSON."""
-    yield from (secret, quote(secret, safe=""), quote_plus(secret), quote(secret), json.dumps(secret)[1:-1])
+    encoded = (quote(secret, safe=""), quote_plus(secret), quote(secret))
+    yield from (secret, *encoded, *(_lower_case_escapes(each) for each in encoded))
+    for written in (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
+        yield from (written, written.replace("/", "\\/"))
+    yield from (escape(secret), escape(secret, quote=False))
+
+
+def _lower_case_escapes(text: str) -> str:
+    return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), text)
+
+
+def secrets_in_url(url: str) -> Iterator[str]:
+    """Yield what is secret in a URL: the password, or a user name without one, and parameters named as secrets."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return
+    user, mark, password = parts.netloc.rpartition("@")[0].partition(":")
+    yield from (password, unquote(password)) if mark else (user, unquote(user))
+    if mark:
+        yield base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode("ascii")
+    for pair in parts.query.split("&"):
+        name, _, value = pair.partition("=")
+        if _SECRET_NAME.search(name):
+            yield from (value, unquote_plus(value))

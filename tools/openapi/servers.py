@@ -26,11 +26,13 @@ def base_url(api: OpenApi, servers: Node, document: str, guard: AddressGuard) ->
         guard: Check of servers in private networks.
 
     Raises:
-        Unsupported: There is no such URL, a variable has no value, or the document must not
-            choose the server: it is in a private network or would receive secrets.
+        Unsupported: There is no such URL, a variable has no value, it would receive secrets unencrypted, or
+            the document must not choose the server: it is in a private network or would receive secrets.
     """
     if api.server:
-        return _checked(_expanded(api.server, Node(None, document), api))
+        url = _checked(_expanded(api.server, Node(None, document), api))
+        check_encryption(api, url)
+        return url
     server = next((each for each in servers.items() if each.text("url")), None)
     # By the standard, a document without servers describes the one it comes from.
     url = _expanded(server.text("url"), server.get("variables"), api) if server else "/"
@@ -43,7 +45,22 @@ def base_url(api: OpenApi, servers: Node, document: str, guard: AddressGuard) ->
     url = _checked(url)
     _check_network(url, guard)
     _check_recipient(api, url, document)
+    check_encryption(api, url)
     return url
+
+
+def check_encryption(api: OpenApi, url: str) -> None:
+    """Refuse a server that would receive secrets over plain HTTP, unless it is this machine or the user allows it.
+
+    Raises:
+        Unsupported: The text says what to change.
+    """
+    parts = urlsplit(url)
+    if api.allow_http or parts.scheme == "https" or is_loopback(parts.hostname or "") or not api.has_secrets:
+        return
+    raise Unsupported(
+        f"its server {url} would receive the secrets unencrypted; use https, or set `allow_http = true` for the API"
+    )
 
 
 def _expanded(url: str, variables: Node, api: OpenApi) -> str:

@@ -172,27 +172,26 @@ class OperationTool:
             return self._failure(call, f"no response within {service.api.timeout_s:g} s")
         except ProviderError as error:
             return self._failure(call, str(error))
-        output = await output_of(call, reply, context, service.redactor)
-        missing = service.security.missing(self.operation.security)
-        if reply.status in (401, 403) and missing:
-            return self._failure(_text_of(output), f"No credentials are configured for {' or '.join(missing)}.")
-        return output
+        missing = service.security.missing(self.operation.security) if reply.status in (401, 403) else ()
+        note = f"No credentials are configured for {' or '.join(missing)}." if missing else ""
+        return await output_of(call, reply, context, service.redactor, note)
 
     def _failure(self, call: str, why: str) -> ToolOutput:
         return ToolOutput.failure(self._service.redactor.text(f"{call}\n{why}"))
 
     def _message(self, request: Outgoing) -> Message:
         """Return the request with the user's headers and secrets."""
-        headers = {"Accept": _ACCEPT} | request.headers
+        headers = {"accept": _ACCEPT} | request.headers
         query, cookies = list(request.query), list(request.cookies)
         for proof in self._service.security.proofs(self.operation.security):
             _add_proof(proof, headers, query, cookies)
-        for name, value in self._service.api.headers.items():
-            headers = {other: text for other, text in headers.items() if other.lower() != name.lower()} | {name: value}
+        headers |= {name.lower(): value for name, value in self._service.api.headers.items()}
         if cookies:
-            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies)
+            written = [headers[name] for name in ("cookie",) if name in headers]
+            headers["cookie"] = "; ".join((*written, *(f"{name}={value}" for name, value in cookies)))
         if request.parts:
-            headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
+            # httpx adds the one with the boundary.
+            headers.pop("content-type", None)
         url = with_query(request.url, query)
         return Message(request.method, url, headers, request.content, tuple(request.parts))
 
@@ -202,7 +201,7 @@ def _add_proof(
 ) -> None:
     match proof.carrier:
         case "header":
-            headers[proof.name] = proof.value
+            headers[proof.name.lower()] = proof.value
         case "query":
             query.append((encoded(proof.name), encoded(proof.value)))
         case "cookie":
@@ -248,10 +247,6 @@ def _body_schema(body: Body, writer: SchemaWriter, documents: Documents) -> Json
     if properties:
         schema["properties"] = properties
     return schema
-
-
-def _text_of(output: ToolOutput) -> str:
-    return "".join(getattr(block, "text", "") for block in output.content)
 
 
 if TYPE_CHECKING:

@@ -47,7 +47,13 @@ class Caller:
     async def answer(self, id: str, /, **arguments: JsonValue) -> Any:
         called = await self.call(id, **arguments)
         assert not called.output.is_error, called.text
-        return json.loads(called.text.partition("\n\n")[2])
+        return json.loads(content_of(called))
+
+
+def content_of(called: Called) -> str:
+    """Return the body of a response in its frame."""
+    frame = called.text.partition("<untrusted_content ")[2].partition("\n</untrusted_content>")[0]
+    return frame.partition("\n\n")[2]
 
 
 Load: TypeAlias = Callable[..., Awaitable[Caller]]
@@ -140,7 +146,7 @@ async def test_json_body_with_cycle_and_discriminator(load: Load, service: ApiSe
 
     assert called.lines[0] == f"POST {service.url}/items -> 201 Created"
     assert called.lines[1] == "location: /items/7"
-    assert json.loads(called.text.partition("\n\n")[2])["pet"] == {"kind": "dog", "breed": "pug"}
+    assert json.loads(content_of(called))["pet"] == {"kind": "dog", "breed": "pug"}
 
 
 async def test_read_only_property_and_wrong_tag_are_rejected_before_the_call(load: Load) -> None:
@@ -254,7 +260,7 @@ async def test_redirects_are_followed_only_within_the_origin(load: Load) -> None
     with ApiService() as other:
         outside = await api.call("redirect", to=f"{other.url}/long")
 
-    assert inside.text.endswith("0123456789")
+    assert content_of(inside) == "0123456789"
     assert outside.output.is_error
     assert "The redirect leads to another origin and was not followed." in outside.text
 
@@ -296,3 +302,13 @@ async def test_filters_select_operations(load: Load) -> None:
     assert set(by_tag.tools) == {"read_item", "delete_item"}
     assert set(by_id.tools) == {"auth_bearer", "auth_header", "auth_query", "auth_cookie"}
     assert set(by_path.tools) == {"send_form", "send_text"}
+
+
+async def test_answer_is_framed_and_the_view_is_not(load: Load) -> None:
+    api = await load()
+
+    called = await api.call("read_item", id=3)
+
+    assert called.lines[1] == '<untrusted_content source="127.0.0.1">'
+    assert called.lines[-1] == "</untrusted_content>"
+    assert "untrusted" not in called.output.view.text  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]

@@ -25,8 +25,8 @@ APIS = "openapi.apis."
 MAPPINGS = ("variables", "headers", "credentials")
 """Tables of an API with free keys."""
 
-_DEFINING = ("server", "variables", "headers")
-"""Keys that only the table with the document may set: others could send its credentials elsewhere."""
+_DEFINING = ("server", "variables", "headers", "allow_http")
+"""Keys that only the table with the document may set: others could send its credentials elsewhere, or unencrypted."""
 _SECRETS = ("bearer", "password", "api_key")
 _held = partial(Setting, guard="held")
 
@@ -51,6 +51,7 @@ class _ApiSettings(Struct, frozen=True):
     api_key: Annotated[str, _held("API key; the document says where it is sent")] = ""
     timeout_s: Annotated[float, _held("time limit of a call, in seconds; 0: unlimited", 0)] = 60.0
     max_bytes: Annotated[int, _held("bytes of a response that are read", 1)] = 10_000_000
+    allow_http: Annotated[bool, _held("true: send secrets unencrypted over http, also to other machines")] = False
 
 
 API_TABLE = TableKind(APIS, _ApiSettings, MAPPINGS)
@@ -141,7 +142,7 @@ def _api(table: ApiTable, environ: Mapping[str, str]) -> OpenApi:
         raise ValueError("needs `server`: whoever changes its document could have the credentials sent elsewhere")
     if not document.startswith(("http://", "https://")):
         document = str(table.folder / Path(document).expanduser())
-    limits = {name: plain[name] for name in ("timeout_s", "max_bytes") if name in plain}
+    others = {name: plain[name] for name in ("timeout_s", "max_bytes", "allow_http") if name in plain}
     api = OpenApi(
         table.name,
         document,
@@ -155,4 +156,4 @@ def _api(table: ApiTable, environ: Mapping[str, str]) -> OpenApi:
             texts("tags"), texts("operations"), texts("excluded_operations"), texts("methods"), texts("paths")
         ),
     )
-    return replace(api, **limits)
+    return replace(api, **others)

@@ -165,6 +165,17 @@ def test_another_file_cannot_redirect_the_credentials(home: Home) -> None:
     assert "server can only be set next to the document of pets" in problems[0]
 
 
+def test_only_the_table_with_the_document_can_allow_plain_http(home: Home) -> None:
+    home.write('[openapi.apis.a]\ndocument = "a.json"\nallow_http = true\n[openapi.apis.b]\ndocument = "b.json"\n')
+    home.write("[openapi.apis.b]\nallow_http = true\n", project=True)
+    home.trust()
+
+    apis, problems = home.apis()
+
+    assert [(api.name, api.allow_http) for api in apis] == [("a", True), ("b", False)]
+    assert "allow_http can only be set next to the document of b" in problems[0]
+
+
 def test_agent_has_the_tools_that_the_settings_offer(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
     (home.project / "pets.json").write_text(document(PATHS | {"/t": {"trace": {}}}))

@@ -19,7 +19,7 @@ from tools.openapi.documents import load_documents
 from tools.openapi.guard import AddressGuard
 from tools.openapi.operations import Operation, Skipped, Unsupported, read_operations
 from tools.openapi.security import Redactor, Security
-from tools.openapi.servers import base_url
+from tools.openapi.servers import base_url, check_document_encryption
 from tools.openapi.tool import OperationTool, Service
 
 FEW = 5
@@ -113,6 +113,7 @@ class OpenApiTools:
         raise ConfigError(problem)
 
     async def _load_now(self, api: OpenApi) -> LoadedApi:
+        check_document_encryption(api)
         is_remote = not api.text and api.document.startswith(("http://", "https://"))
         client = Client(api.timeout_s or 600.0, AddressGuard(is_active=is_remote and not api.server))
         self._clients.append(client)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from http_client.addresses import is_loopback
+from harness.errors import ConfigError
+from http_client.addresses import is_loopback, shown_address
 from tools.openapi.configuration import OpenApi
 from tools.openapi.documents import Node, origin_of
 from tools.openapi.guard import AddressGuard
 from tools.openapi.operations import Unsupported
+from tools.openapi.security import secrets_in_url
 from tools.web.addresses import BlockedAddress
 
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _ADVICE = "set `server` in the configuration of the API"
+_ENCRYPTION_ADVICE = "use https, or set `allow_http = true` for the API"
 
 
 def base_url(api: OpenApi, servers: Node, document: str, guard: AddressGuard) -> str:
@@ -55,12 +58,27 @@ def check_encryption(api: OpenApi, url: str) -> None:
     Raises:
         Unsupported: The text says what to change.
     """
-    parts = urlsplit(url)
-    if api.allow_http or parts.scheme == "https" or is_loopback(parts.hostname or "") or not api.has_secrets:
+    if api.has_secrets and not (api.allow_http or _is_protected(url)):
+        raise Unsupported(f"its server {url} would receive the secrets unencrypted; {_ENCRYPTION_ADVICE}")
+
+
+def check_document_encryption(api: OpenApi) -> None:
+    """Refuse a URL of a document that would send the secrets in it over plain HTTP, with the same exceptions.
+
+    Raises:
+        ConfigError: The text says what to change.
+    """
+    url = api.document
+    if api.text or not url.startswith("http://") or api.allow_http or not any(secrets_in_url(url)):
         return
-    raise Unsupported(
-        f"its server {url} would receive the secrets unencrypted; use https, or set `allow_http = true` for the API"
-    )
+    if not _is_protected(url):
+        raise ConfigError(f"{shown_address(url)}: its URL would send a secret unencrypted; {_ENCRYPTION_ADVICE}")
+
+
+def _is_protected(url: str) -> bool:
+    """Return True if no other machine can read what is sent to a URL."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or is_loopback(parts.hostname or "")
 
 
 def _expanded(url: str, variables: Node, api: OpenApi) -> str:
@@ -107,9 +125,7 @@ def _check_recipient(api: OpenApi, url: str, document: str) -> None:
 
     A document as text is part of the program.
     """
-    parts = urlsplit(url)
-    is_safe = parts.scheme == "https" or is_loopback(parts.hostname or "")
-    if not document or not api.has_secrets or (is_safe and origin_of(url) == origin_of(document)):
+    if not document or not api.has_secrets or (_is_protected(url) and origin_of(url) == origin_of(document)):
         return
     raise Unsupported(f"its server {url} would receive the secrets and is named by the document only; {_ADVICE}")
 

@@ -181,6 +181,34 @@ async def test_document_does_not_choose_who_receives_secrets(source: str, server
     assert base_url(OpenApi("a"), servers, source, guard) == server
 
 
+@pytest.mark.parametrize(
+    ("server", "allow_http", "is_offered"),
+    [
+        ("http://api.example.org", False, False),
+        ("http://api.example.org", True, True),
+        ("http://localhost:80", False, True),
+        ("https://api.example.org", False, True),
+    ],
+)
+async def test_server_receives_secrets_encrypted_or_by_permission(
+    server: str, allow_http: bool, is_offered: bool
+) -> None:
+    text = document({"/x": {"get": {"operationId": "x"}}})
+    credentials = Credentials(bearer="token")
+    apis = OpenApiTools(OpenApi("a", text=text, server=server, credentials=credentials, allow_http=allow_http))
+
+    await apis.load()
+
+    assert len(apis.tools) == is_offered
+    assert is_offered or "receive the secrets unencrypted; use https, or set `allow_http" in str(apis.skipped)
+
+
+@pytest.mark.parametrize("secret", ["http://ada:hush-hush@docs.invalid/a.json", "http://docs.invalid/a.json?key=hush"])
+async def test_url_of_a_document_with_a_secret_needs_encryption(secret: str) -> None:
+    with pytest.raises(ConfigError, match=r"http://docs\.invalid/a\.json: its URL would send a secret unencrypted"):
+        await OpenApiTools(OpenApi("a", document=secret)).load()
+
+
 async def test_name_that_resolves_to_a_private_address_receives_no_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from providers.wire.encoding import parsed_json
 
 SEARCH = "web_search"
 """The feature, where a service rejects it, and the name of the tool."""
-REJECTED_SEARCH = r"web[_ ]?search|google_?search|server_?side_?tool|tool use with function calling"
+REJECTED_SEARCH = r"web[_ ]?search|google_?search|server[_-]?side[_ -]?tool|tool use with function calling"
 """Pattern of errors about it, in lower case."""
 MOST_LISTED = 10
 

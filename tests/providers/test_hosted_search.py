@@ -330,6 +330,8 @@ class AnyKey:
         ("openai/gpt-4.1-nano", False),
         ("gemini/gemini-3.8-flash", True),
         ("gemini/gemini-2.5-flash", False),
+        ("xai/grok-4.7", True),
+        ("xai/grok-3-mini", False),
         ("openai-chat/gpt-5.6-terra", False),
         ("ollama/qwen3", False),
     ],

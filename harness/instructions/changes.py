@@ -16,12 +16,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from harness.instructions.loading import (
-    Instruction,
     describe_environment,
     environment_facts,
     load_instructions,
+    project_root,
     quoted_file,
 )
+from harness.instructions.reader import Instruction
 from harness.messages import Message, UserMessage
 
 _HEAD = "[Changed since the start of the session: "
@@ -87,9 +88,14 @@ class EnvironmentReminders:
         It has to be about the same folder, with the same trust in instruction files of the project.
         """
         before, now = known_environment(stored), known_environment(current)
-        own = {str(self._config_dir / "AGENTS.md")}
         is_here = not before.facts or before.facts["Working folder"] == now.facts.get("Working folder")
-        return is_here and bool(before.files.keys() - own) == bool(now.files.keys() - own)
+        return is_here and self._has_project(before) == self._has_project(now)
+
+    def _has_project(self, known: KnownEnvironment) -> bool:
+        """Return True if files of the project are known; the user's own may be in it if it is the home folder."""
+        root = project_root(self._cwd.absolute())
+        paths = [Path(path) for path in known.files]
+        return any(path.is_relative_to(root) and not path.is_relative_to(self._config_dir) for path in paths)
 
 
 def known_environment(system_prompt: str, messages: Sequence[Message] = ()) -> KnownEnvironment:

@@ -12,10 +12,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from harness.errors import NotAFile
+from harness.instructions.includes import prose_lines
 from harness.instructions.prompts import prompt_text
-from harness.workspace.disk import git_head, is_there, read_beginning
-
-LIMIT_BYTES = 40_000
+from harness.instructions.reader import Instruction, InstructionReader
+from harness.workspace.disk import git_head, is_there
 
 INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md")
 """Names of the instruction files of a project, in the order in which they are loaded."""
@@ -29,16 +29,6 @@ _UNFINISHED = {
 }
 _COMPACTION = re.compile(r"compact(?:ion)? instructions", re.IGNORECASE)
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)[\s#:]*$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-
-
-class Instruction(Struct, frozen=True):
-    """An instruction file."""
-
-    path: Path
-    """Path of the file."""
-    text: str
-    """Its text, truncated to the size limit."""
 
 
 class LoadedInstructions(Struct, frozen=True):
@@ -100,72 +90,15 @@ def project_root(cwd: Path) -> Path:
 
 
 def _load(cwd: Path, config_dir: Path, *, project: bool) -> LoadedInstructions:
-    reader = _Reader()
-    reader.take(config_dir / "AGENTS.md", within=None)
+    reader = InstructionReader()
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111  pathlib raises without a home folder
+    reader.take(config_dir / "AGENTS.md", (home, config_dir))
     root = project_root(cwd)
     folders = [folder for folder in (*reversed(cwd.parents), cwd) if project and folder.is_relative_to(root)]
     for folder in folders:
         for name in INSTRUCTION_NAMES:
-            reader.take(folder / name, within=root)
+            reader.take(folder / name, (root,), is_own=False)
     return LoadedInstructions(tuple(reader.instructions), tuple(reader.problems))
-
-
-class _Reader:
-    """Reads instruction files, each file and each text once, up to the size limit."""
-
-    def __init__(self) -> None:
-        self.instructions: list[Instruction] = []
-        self.problems: list[str] = []
-        self._room = LIMIT_BYTES
-        self._taken: set[Path] = set()
-
-    def take(self, path: Path, *, within: Path | None) -> None:
-        """Read the file at `path`, if it exists. `within` is the folder that links must not leave."""
-        try:
-            real = path.resolve(strict=True)
-            if real in self._taken:
-                return
-            self._taken.add(real)
-            if within is not None and not real.is_relative_to(within.resolve()):
-                self.problems.append(f"{path} was not read: it is a link that leaves the project")
-                return
-            data, size = read_beginning(real, LIMIT_BYTES + 1)
-            self._add(path, _decoded(data, is_whole=size <= len(data)).strip(), size)
-        except FileNotFoundError:
-            return
-        except UnicodeDecodeError:
-            self.problems.append(f"{path} was not read: it is not UTF-8 text")
-        except NotAFile as error:
-            self.problems.append(f"{path} was not read: it is {error}")
-        except (OSError, RuntimeError) as error:
-            self.problems.append(f"{path} was not read: {getattr(error, 'strerror', None) or error}")
-
-    def _add(self, path: Path, text: str, size: int) -> None:
-        if not text or any(text == each.text for each in self.instructions):
-            return
-        kept = _decoded(text.encode()[: self._room], is_whole=False)
-        self._room -= len(kept.encode())
-        if kept == text and size <= LIMIT_BYTES:
-            self.instructions.append(Instruction(path, text))
-            return
-        dropped = max(size - len(kept.encode()), 1)
-        note = f"{dropped:,} bytes of {path} were left out: the limit for instruction files is {LIMIT_BYTES:,} bytes"
-        self.problems.append(note)
-        self.instructions.append(Instruction(path, f"{kept}\n[{note}]".strip()))
-
-
-def _decoded(data: bytes, *, is_whole: bool) -> str:
-    """Decode a text; unless `is_whole`, an incomplete character at the end is dropped.
-
-    Raises:
-        UnicodeDecodeError: The data is not UTF-8.
-    """
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if is_whole or error.start < len(data) - 3:
-            raise
-        return data[: error.start].decode("utf-8-sig")
 
 
 def _git_state(root: Path) -> str:
@@ -224,14 +157,9 @@ def compaction_instructions(prompt: str) -> str:
 def _sections(text: str, title: re.Pattern[str]) -> list[str]:
     """Return the content of the Markdown sections with such a title; a `#` in a code fence begins no section."""
     sections: list[list[str]] = []
-    level, fence = 0, ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
-            fence = ""
-        heading = None if fence or mark else _HEADING.match(line)
+    level = 0
+    for line, prose in zip(text.splitlines(), prose_lines(text), strict=True):
+        heading = _HEADING.match(prose)
         if heading and (not level or len(heading[1]) <= level):
             level = len(heading[1]) if title.fullmatch(heading[2]) else 0
             if level:

@@ -9,15 +9,14 @@ from fakes.tokens import count_pieces
 
 from harness.context.tokens import estimate_text
 from harness.instructions.loading import (
-    LIMIT_BYTES,
     Environment,
-    Instruction,
     LoadedInstructions,
     build_system_prompt,
     compaction_instructions,
     describe_environment,
     load_instructions,
 )
+from harness.instructions.reader import LIMIT_BYTES, Instruction
 
 
 @pytest.fixture
@@ -218,3 +217,96 @@ def test_compaction_instructions_of_all_files_are_found() -> None:
 )
 def test_system_prompt_without_files_may_have_compaction_instructions(prompt: str, expected: str) -> None:
     assert compaction_instructions(prompt) == expected
+
+
+async def test_included_files_follow_the_file_that_includes_them(config: Path, repository: Path) -> None:
+    (repository / "AGENTS.md").write_text("See @docs/style.md. Then (@./src/rules).\n")
+    (repository / "docs").mkdir()
+    (repository / "docs/style.md").write_text("Tabs. @names.md @../AGENTS.md")
+    (repository / "docs/names.md").write_text("Short names.")
+    (repository / "src/rules").write_text("Rules.")
+    (repository / "CLAUDE.md").write_text("@docs/names.md and more")
+
+    loaded = await load_instructions(repository, config)
+
+    names = ["AGENTS.md", "docs/style.md", "docs/names.md", "src/rules", "CLAUDE.md"]
+    assert [each.path for each in loaded.instructions] == [repository / name for name in names]
+    assert loaded.problems == ()
+
+
+async def test_code_and_mere_words_include_nothing(config: Path, repository: Path) -> None:
+    (repository / "x.md").write_text("included")
+    (repository / "AGENTS.md").write_text("`@x.md` ``a ` @x.md``\n```\n@x.md\n```\n@param @scope/package me@x.md @src")
+
+    loaded = await load_instructions(repository, config)
+
+    assert [each.path.name for each in loaded.instructions] == ["AGENTS.md"]
+    assert loaded.problems == ()
+
+
+async def test_same_reference_in_two_folders_includes_both_files(config: Path, repository: Path) -> None:
+    for folder in (repository, repository / "src"):
+        (folder / "CLAUDE.md").write_text("@rules.md")
+        (folder / "rules.md").write_text(f"Rules of {folder.name}.")
+
+    loaded = await load_instructions(repository / "src", config)
+
+    assert texts(loaded) == ["@rules.md", "Rules of repository.", "Rules of src."]
+
+
+async def test_project_cannot_include_files_outside(config: Path, repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("private key")
+    (Path.home() / "secret.md").write_text("private key")
+    (repository / "link.md").symlink_to(tmp_path / "secret.md")
+    (repository / "AGENTS.md").write_text(f"@link.md @../../secret.md @~/secret.md @{tmp_path}/secret.md")
+
+    loaded = await load_instructions(repository, config)
+
+    assert [each.path.name for each in loaded.instructions] == ["AGENTS.md"]
+    assert len(loaded.problems) == 4
+    assert all(problem.endswith(f"the file is not in {repository}") for problem in loaded.problems)
+
+
+async def test_own_instructions_may_include_files_of_the_home_folder(config: Path, repository: Path) -> None:
+    (Path.home() / "style.md").write_text("Tabs.")
+    (config / "more.md").write_text("More.")
+    (config / "AGENTS.md").write_text("@~/style.md @more.md @/etc/hosts.md")
+
+    loaded = await load_instructions(repository, config)
+
+    assert texts(loaded)[1:] == ["Tabs.", "More."]
+    assert [problem.split(" in ")[0] for problem in loaded.problems] == ["@/etc/hosts.md"]
+
+
+async def test_missing_and_binary_includes_are_reported(config: Path, repository: Path) -> None:
+    (repository / "AGENTS.md").write_text("@missing.md, @./src @data.bin @pipe @\x1b[31m.md")
+    (repository / "data.bin").write_bytes(b"a\0b")
+    os.mkfifo(repository / "pipe")
+
+    loaded = await load_instructions(repository, config)
+
+    assert loaded.problems == (
+        f"@missing.md in {repository}/AGENTS.md was not read: the file does not exist",
+        f"@./src in {repository}/AGENTS.md was not read: it is a folder",
+        f"{repository}/data.bin was not read: it is a binary file",
+        f"@␛[31m.md in {repository}/AGENTS.md was not read: the file does not exist",
+    )
+
+
+async def test_includes_end_after_five_levels(config: Path, repository: Path) -> None:
+    (repository / "AGENTS.md").write_text("@1.md")
+    for level in range(1, 8):
+        (repository / f"{level}.md").write_text(f"@{level + 1}.md")
+
+    loaded = await load_instructions(repository, config)
+
+    assert loaded.instructions[-1].path.name == "5.md"
+    assert loaded.problems == (f"@6.md in {repository}/5.md was not read: includes are nested more than 5 levels deep",)
+
+
+async def test_references_are_bounded(config: Path, repository: Path) -> None:
+    (repository / "AGENTS.md").write_text(" ".join(f"@word{number}" for number in range(500)))
+
+    (problem,) = (await load_instructions(repository, config)).problems
+
+    assert "only 200 references are followed" in problem

@@ -157,7 +157,6 @@ if TYPE_CHECKING:
     from harness.messages import UserMessage as UserMessage
     from harness.messages import user as user
     from harness.parallel.run import ParallelResult as ParallelResult
-    from harness.parallel.run import ParallelVariant as ParallelVariant
     from harness.parallel.run import run_parallel as run_parallel
     from harness.parallel.selection import Elaborate as Elaborate
     from harness.parallel.selection import LlmJudge as LlmJudge
@@ -167,6 +166,7 @@ if TYPE_CHECKING:
     from harness.parallel.selection import Strategy as Strategy
     from harness.parallel.selection import TokenEfficient as TokenEfficient
     from harness.parallel.selection import Transparent as Transparent
+    from harness.parallel.variant import ParallelVariant as ParallelVariant
     from harness.permissions import Decision as Decision
     from harness.permissions import Rule as Rule
     from harness.permissions import RuleSource as RuleSource

@@ -17,8 +17,9 @@ from harness.agent.arguments import Prompt
 from harness.deltas import BlockDelta, BlockStart
 from harness.errors import CinchError
 from harness.messages import AssistantMessage, Message
-from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.run import run_parallel
 from harness.parallel.selection import Outcome, Selection, Strategy, candidates
+from harness.parallel.variant import ParallelVariant
 from harness.ports.provider import Model
 
 VARIANT_INSTRUCTIONS = (

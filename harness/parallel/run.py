@@ -16,85 +16,22 @@ from msgspec.structs import replace
 from harness.agent.agent import Agent
 from harness.agent.arguments import Prompt, messages_of
 from harness.agent.guardrails import Reject
-from harness.agent.late_tools import LateTools
 from harness.agent.loop import admit_prompts, append_messages, continue_after, rejected
-from harness.agent.options import AgentOptions
 from harness.agent.run_state import AgentResult, Run, RunRequest
-from harness.approval.interactions import AttributedInteraction
-from harness.approval.modes import SUBMIT_PLAN, Planning
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
 from harness.events import (
     AgentEnd,
-    BranchEvent,
-    CompactionEnd,
-    CompactionStart,
-    ContextTrimmed,
-    ContextWarning,
     Continuation,
-    Event,
-    Evicted,
-    HookRan,
-    LimitReached,
-    MessageEnd,
-    MessageStart,
     Notice,
     ParallelEnd,
     ParallelStart,
-    SubagentEvent,
-    ToolCacheHit,
-    ToolCallsReceived,
-    ToolExecutionEnd,
-    ToolExecutionStart,
-    TurnEnd,
-    TurnStart,
-    UsageAdded,
-    UsageUpdate,
 )
-from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, Usage, UserMessage
+from harness.messages import Message, Usage
+from harness.parallel.adoption import adopt
 from harness.parallel.selection import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
-from harness.ports.provider import Model
-from harness.ports.tool import Tool
-from harness.publishing import innermost
+from harness.parallel.variant import ParallelVariant, VariantRunner
 
 logger = logging.getLogger(__name__)
-
-_ADOPTED = (
-    TurnStart,
-    MessageStart,
-    MessageEnd,
-    UsageUpdate,
-    ContextWarning,
-    Evicted,
-    CompactionStart,
-    CompactionEnd,
-    ContextTrimmed,
-    ToolCallsReceived,
-    ToolExecutionStart,
-    ToolCacheHit,
-    ToolExecutionEnd,
-    HookRan,
-    LimitReached,
-    TurnEnd,
-)
-"""Events of the selected run that the agent publishes as its own: its messages and calls, not deltas or approvals."""
-
-
-class ParallelVariant(Struct, frozen=True):
-    """One configuration of a parallel run."""
-
-    model: Model
-    """Model to use."""
-    tools: Sequence[Tool] | None = None
-    """Tools; None: those of the agent that change nothing, because concurrent runs could change the same files."""
-    system_prompt: str | None = None
-    """System prompt; None: that of the agent."""
-    options: AgentOptions | None = None
-    """Options; None: those of the agent without routing and fallback, which would use other models.
-
-    Session, conversation and guardrails are always the agent's.
-    """
-    config_id: str = ""
-    """Name of the configuration in its run id."""
 
 
 class ParallelResult(Struct, frozen=True):
@@ -174,14 +111,14 @@ class _Contest:
             return rejected(prompts.reason)
         base = run.history.messages
         append_messages(run, prompts)
-        runners = [_Runner(self._agent, branch, run, base) for branch in self._branches]
+        runners = [VariantRunner(self._agent, branch, run, base) for branch in self._branches]
         await self._compete(run, runners, prompts)
         if self.choice is None:
             return self._failure(run)
         runner, outcome = runners[self.choice.index], self.outcomes[self.choice.index]
         run.workspace.merge_reads(runner.agent.workspace)
         run.state.context.adopt(runner.agent.state.context)
-        _adopt(run, outcome, runner.facts)
+        adopt(run, outcome, runner.facts)
         result = outcome.result
         reply = run.history.last_reply()
         if result.limit or reply is None or not run.inbox:
@@ -193,7 +130,7 @@ class _Contest:
             )
         return await continue_after(run, reply)
 
-    async def _compete(self, run: Run, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:
+    async def _compete(self, run: Run, runners: Sequence[VariantRunner], prompts: tuple[Message, ...]) -> None:
         run_ids = tuple(runner.run_id for runner in runners)
         run.bus.publish(ParallelStart(run_ids=run_ids, specs=tuple(each.model.spec for each in self._branches)))
         end = ParallelEnd(selected_run_id="", selected_index=-1, reason="aborted")
@@ -222,7 +159,7 @@ class _Contest:
             )
             run.bus.publish(replace(end, usage_beside=sum(beside, end.usage)))
 
-    async def _race(self, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:
+    async def _race(self, runners: Sequence[VariantRunner], prompts: tuple[Message, ...]) -> None:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(runner.run(prompts)) for runner in runners]
         results = (task.result() for task in tasks)
@@ -250,7 +187,7 @@ class _Contest:
             run.bus.publish(Notice(text=warning, level="warning"))
         return choice
 
-    def _account(self, run: Run, runners: Sequence[_Runner], judged: Usage) -> None:
+    def _account(self, run: Run, runners: Sequence[VariantRunner], judged: Usage) -> None:
         for ledger in (run.state.ledger, run.meter.ledger):
             for runner in runners:
                 ledger.absorb(runner.agent.state.ledger)
@@ -262,138 +199,3 @@ class _Contest:
         run.progress.failure = next((failure for failure in failures if failure), None)
         reasons = [f"{each.spec.name}: {each.result.error or 'no answer'}" for each in self.outcomes]
         return AgentEnd(stop_reason="error", error=" · ".join(reasons))
-
-
-class _Runner:
-    """Run of one configuration, as an agent of its own. `facts` are its events to publish if it is selected."""
-
-    def __init__(self, agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message, ...]) -> None:
-        self.agent = _variant_agent(agent, branch, run, base)
-        self.facts: list[Event] = []
-        self.usage_outside_replies = Usage()
-        """Usage of its subagents and discarded replies."""
-        self._run = run
-        self._base = base
-        self._identity = self.agent.identity
-        self.run_id = self._identity.next_run(branch.model.spec)
-        # It continues from the run that it belongs to.
-        self._identity.last_run_id = self._identity.parent_run_id
-        self.agent.subscribe(self._publish)
-        self.agent.add_drain(run.bus.flush)
-
-    async def run(self, prompts: tuple[Message, ...]) -> AgentResult:
-        request = RunRequest(prompts, self._run.request.continuation, self._run.request.trigger, run_id=self.run_id)
-        try:
-            result = await self.agent.run(request)
-            # Load the price now, because the agent may never use this model again.
-            state = self.agent.state
-            state.ledger.settle(state.model.spec.name, (await state.model.info.load()).price)
-            return result
-        except Exception as error:  # user-supplied hooks and tools; may raise. Other runs continue
-            logger.exception("a parallel run failed")
-            problem = f"{type(error).__name__}: {error}"
-            return AgentResult((), "", "error", self.agent.state.usage, problem)
-        finally:
-            self.agent.jobs.transfer_to(self._run.state.jobs)
-
-    def outcome(self, index: int, result: AgentResult) -> Outcome:
-        return Outcome(
-            index,
-            self.run_id,
-            self.agent.state.model.spec,
-            result,
-            self.agent.history.messages,
-            len(self._base),
-            self.agent.state.usage,
-            tuple(self._run.state.context.overlay.apply(self._base)),
-        )
-
-    def _publish(self, event: Event) -> None:
-        if isinstance(event, _ADOPTED):
-            self.facts.append(event)
-        match innermost(event):
-            case UsageAdded(usage=usage):
-                self.usage_outside_replies += usage
-            case MessageEnd(message=AssistantMessage(usage=usage)) if isinstance(event, SubagentEvent):
-                self.usage_outside_replies += usage
-            case _:
-                pass
-        self._run.bus.publish(BranchEvent(event=event))
-
-
-def _variant_agent(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message, ...]) -> Agent:
-    """Return an agent for one configuration, with a copy of the conversation."""
-    state = agent.state
-    reading = [tool for tool in state.tools if not tool.mutates and tool.name != SUBMIT_PLAN]
-    tools = reading if branch.tools is None else branch.tools
-    system_prompt = state.system_prompt if branch.system_prompt is None else branch.system_prompt
-    options = branch.options or replace(
-        agent.options,
-        workspace=run.workspace.with_own_reads(),
-        user=AttributedInteraction(run.user, branch.model.spec.name),
-        planning=Planning(max_turns=0),
-        max_tokens=state.max_tokens,
-        routing=None,
-        fallback=(),
-        get_steering_messages=None,
-        get_follow_up_messages=None,
-        config_id="",
-    )
-    identity = agent.identity.parallel(branch.config_id or options.config_id)
-    options = replace(
-        options,
-        workspace=options.workspace or run.workspace.with_own_reads(),
-        # Calls of different runs may have the same id, and therefore the same file name.
-        spill_dir=run.spill_dir / identity.agent_id,
-        # The prompts have passed the agent's own guardrails.
-        guardrails=(),
-        session_id=agent.session_id,
-        messages=base,
-    )
-    variant = Agent(branch.model, tools, system_prompt, options)
-    variant.identity = identity
-    variant.state.context = agent.state.context.fork()
-    variant.state.cache_key = state.cache_key
-    if branch.tools is None:
-        variant.state.late = LateTools(state.late.sources.reading())
-    variant.state.calls = state.calls
-    variant.state.jobs = state.jobs.for_child(variant.inbox.news)
-    if branch.options is None:
-        # Permissions, which the user may change meanwhile, are shared.
-        variant.state.permissions = state.permissions
-        variant.state.pause = state.pause
-    return variant
-
-
-def _adopt(run: Run, outcome: Outcome, facts: Sequence[Event]) -> None:
-    """Add the messages of the selected run to the agent, and publish its events in order."""
-    existing = {message.id for message in run.history}
-    added = {message.id: message for message in outcome.added if message.id not in existing}
-    for fact in facts:
-        match fact:
-            case MessageStart(message_id=message_id) if message_id not in added:
-                continue
-            case MessageEnd(message=message) if message.id not in added:
-                continue
-            case MessageEnd(message=AssistantMessage() as reply):
-                _take_over(run, added, reply)
-            case MessageEnd(message=UserMessage() | CustomMessage() as message):
-                run.history.append(message)
-            case UsageUpdate():
-                fact = replace(fact, total=run.state.usage)
-            case TurnStart():
-                run.progress.turn += 1
-                run.meter.turns += 1
-                run.bus.turn += 1
-            case _:
-                pass
-        run.bus.publish(fact)
-
-
-def _take_over(run: Run, added: dict[str, Message], reply: AssistantMessage) -> None:
-    """Append a reply and the results of its calls, in call order."""
-    run.history.append(reply)
-    calls = {call.id for call in reply.tool_calls}
-    for message in added.values():
-        if isinstance(message, ToolResult) and message.call_id in calls:
-            run.history.append(message)

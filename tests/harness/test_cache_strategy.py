@@ -3,7 +3,8 @@ from __future__ import annotations
 from fakes.contests import model
 from fakes.family import cast, delegates
 
-from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.run import run_parallel
+from harness.parallel.variant import ParallelVariant
 from harness.ports.provider import NO_CACHE, CacheStrategy
 from tools.delegate import DelegateTool
 

@@ -13,8 +13,9 @@ from harness.agent.agent import Agent
 from harness.context.overlay import EVICTED
 from harness.context.policy import ContextPolicy
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, new_id, synthetic, user
-from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.run import run_parallel
 from harness.parallel.selection import LlmJudge
+from harness.parallel.variant import ParallelVariant
 from harness.ports.session_store import InMemorySessionStore
 from harness.session.fork import fork_session
 from harness.session.notes import CompactionNote, EvictionNote, Note

@@ -24,7 +24,8 @@ from harness.context.policy import ContextPolicy
 from harness.errors import ContextWindowOverflow, NetworkError, RequestRejected
 from harness.events import BranchEvent, Event, EventHeader, Notice, SubagentEvent, TurnStart
 from harness.messages import ModelSpec, Usage
-from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.run import run_parallel
+from harness.parallel.variant import ParallelVariant
 from harness.ports.hooks import Hooks, Stop
 from harness.ports.tool import ToolOutput
 from harness.user_requests import Question

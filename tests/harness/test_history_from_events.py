@@ -10,8 +10,9 @@ from fakes.simple_tools import SimpleTool, sleeper
 from harness.events import MessageEnd, MessageStart, ToolExecutionEnd, TurnEnd
 from harness.messages import CustomMessage, ToolResult
 from harness.messages import user as user_message
-from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.run import run_parallel
 from harness.parallel.selection import PickFirst
+from harness.parallel.variant import ParallelVariant
 from harness.ports.hooks import Block, Hooks
 from harness.session.recorder import SessionRecorder
 from harness.session.resume import load_session

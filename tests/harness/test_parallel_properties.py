@@ -19,7 +19,8 @@ from harness.agent.retry import RetryPolicy
 from harness.errors import ModelOverloaded, RequestRejected
 from harness.events import AgentEnd, AgentStart, BranchEvent, Event, ToolExecutionEnd, ToolExecutionStart
 from harness.execution.context import Execution
-from harness.parallel.run import ParallelResult, ParallelVariant, run_parallel
+from harness.parallel.run import ParallelResult, run_parallel
+from harness.parallel.variant import ParallelVariant
 from harness.ports.hooks import Hooks
 from harness.workspace.workspace import Workspace
 from providers.demo import Break, Call, Reply, Say

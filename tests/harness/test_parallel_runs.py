@@ -23,8 +23,9 @@ from harness.events import (
     TurnStart,
 )
 from harness.messages import AssistantMessage, ToolResult, UserMessage, user
-from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.run import run_parallel
 from harness.parallel.selection import PickFirst, Transparent
+from harness.parallel.variant import ParallelVariant
 from providers.demo import Break, Hang, Reply, Say
 
 

@@ -20,8 +20,9 @@ from harness.errors import ConfigError, FileNotRead, ModelOverloaded
 from harness.events import BranchEvent, Event, Notice, ParallelEnd, RequestStart
 from harness.execution.context import Execution
 from harness.messages import AssistantMessage, JsonObject, Message, ToolResult, Usage, UserMessage
-from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.run import run_parallel
 from harness.parallel.selection import LlmJudge, Transparent
+from harness.parallel.variant import ParallelVariant
 from harness.ports.hooks import Hooks
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.session.recorder import SessionRecorder

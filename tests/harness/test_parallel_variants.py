@@ -10,7 +10,8 @@ from harness.agent.options import AgentOptions
 from harness.agent.routing import Single
 from harness.events import BranchEvent, ToolCacheHit, UsageUpdate
 from harness.messages import Cost, UserMessage
-from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.run import run_parallel
+from harness.parallel.variant import ParallelVariant
 from harness.ports.provider import ModelInfo, Price
 from providers.demo import Reply, Say
 

@@ -23,7 +23,8 @@ from harness.events import (
     ToolExecutionEnd,
 )
 from harness.messages import ToolCall
-from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.run import run_parallel
+from harness.parallel.variant import ParallelVariant
 from harness.ports.tool import ToolOutput
 from harness.risk import Risk
 from harness.user_requests import (

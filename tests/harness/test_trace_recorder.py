@@ -27,7 +27,8 @@ from harness.events import (
     ToolExecutionUpdate,
 )
 from harness.messages import ToolCall, ToolResult, Usage, user
-from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.run import run_parallel
+from harness.parallel.variant import ParallelVariant
 from harness.ports.hooks import Hooks, Stop
 from harness.ports.tool import ToolOutput
 from harness.tracing.recorder import TraceRecorder

@@ -17,8 +17,9 @@ from harness.agent.limits import Limits
 from harness.agent.retry import RetryPolicy
 from harness.events import Event, MessageDiscarded, MessageUpdate, UsageAdded
 from harness.messages import AssistantMessage, Usage
-from harness.parallel.run import ParallelVariant, run_parallel
+from harness.parallel.run import run_parallel
 from harness.parallel.selection import LlmJudge
+from harness.parallel.variant import ParallelVariant
 from harness.ports.provider import Model
 from harness.ports.session_store import InMemorySessionStore
 from providers import connect

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from cinch_tui.config.layers import Layer
+from cinch_tui.config.config import Layer
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.trust.store import TrustStore

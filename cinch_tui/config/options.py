@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
-from cinch_tui.config.layers import RuleText, Sources
+from cinch_tui.config.config import RuleText
+from cinch_tui.config.layers import Sources
 from cinch_tui.config.paths import Paths
 from cinch_tui.user_input import Attachment
 

@@ -10,9 +10,10 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
+from cinch_tui.config.config import Config, Layer, Origin
 from cinch_tui.config.edit import drop_from_file, set_in_file, toml_of
 from cinch_tui.config.file import read_config_file
-from cinch_tui.config.layers import Config, Layer, Origin, Sources, load_config, must_be_read
+from cinch_tui.config.layers import Sources, load_config, must_be_read
 from cinch_tui.config.names import RENAMED, SettingKey, keys, open_tables, value_of
 from cinch_tui.config.setting import Value
 from cinch_tui.config.settings import Settings

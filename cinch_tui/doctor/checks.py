@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from cinch_tui import __version__
 from cinch_tui.api_keys.key_store import KeyStore
-from cinch_tui.config.layers import Config, load_config
+from cinch_tui.config.config import Config
+from cinch_tui.config.layers import load_config
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths, load_json
 from cinch_tui.doctor.findings import Finding, lines

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from cinch_tui.config.layers import Config
+from cinch_tui.config.config import Config
 from cinch_tui.config.options import Options
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.permissions import ineffective_rules, load_rules

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TextIO
 
 from cinch_tui.cli.start import config_sources
-from cinch_tui.config.layers import Config, load_config
+from cinch_tui.config.config import Config
+from cinch_tui.config.layers import load_config
 from cinch_tui.config.paths import find_paths
 from cinch_tui.keybindings.user_keys import describe_key, key_list_lines
 from cinch_tui.print_mode.output import Output

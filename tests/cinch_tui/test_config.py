@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cinch_tui.config.config import Config
 from cinch_tui.config.edit import toml_of
-from cinch_tui.config.layers import Config, Sources, load_config
+from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.config.names import RENAMED, value_of, variable_of
 from cinch_tui.config.setting import Value
 from cinch_tui.config.settings import Settings

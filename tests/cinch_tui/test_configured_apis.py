@@ -20,7 +20,8 @@ from fakes.model_server import ModelServer, Reply
 from cinch_tui.assembly.building import assemble
 from cinch_tui.cli.start import config_sources
 from cinch_tui.config.api_tables import read_apis
-from cinch_tui.config.layers import Config, load_config
+from cinch_tui.config.config import Config
+from cinch_tui.config.layers import load_config
 from cinch_tui.config.names import build
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths

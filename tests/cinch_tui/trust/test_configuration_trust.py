@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.app.themes import load_theme
+from cinch_tui.config.config import Config
 from cinch_tui.config.file import read_config_file
-from cinch_tui.config.layers import Config, Sources, load_config
+from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.trust.inventory import inventory
 from cinch_tui.trust.store import TrustStore, session_pins
 from harness.errors import ConfigError

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from harness.approval.hosts import address_of, canonical_host
 from harness.errors import ConfigError
 
 PREFIX = ":*"
@@ -22,6 +23,13 @@ DOMAIN = "domain:"
 _SEPARATOR = "\0"
 _TOKEN = re.compile(r"[^\s;&|()<>`$\"'\\{}]+")
 _PATH_PART = re.compile(r"(?P<folders>\*\*/)|(?P<any>\*\*)|(?P<name>\*)|(?P<one>\?)|(?P<set>\[[!^]?\]?[^\]/]*\])|\\(.)")
+
+_MISTAKES = (
+    (re.compile(r"^$"), "the domain is empty; write domain:example.com, or domain:* for every host"),
+    (re.compile(r"[/?#@\\]"), "a domain has no scheme, user name or path; write only the host"),
+    (re.compile(r"\*"), "* may only be the first part of a domain; write domain:*.example.com or domain:*"),
+    (re.compile(r"^(\[.*\]|[^:]*):\d*$"), "a domain has no port; a rule covers all ports of the host"),
+)
 
 
 def check_pattern(pattern: str, *, is_command: bool) -> None:
@@ -39,7 +47,9 @@ def check_pattern(pattern: str, *, is_command: bool) -> None:
             _words(pattern)
         elif pattern.startswith("!"):
             raise ConfigError("a pattern cannot be negated; write a rule with another effect")
-        elif not pattern.startswith(DOMAIN):
+        elif pattern.lower().startswith(DOMAIN):
+            _domain(pattern)
+        else:
             _path_expression(pattern)
     except (ValueError, re.error) as error:
         raise ConfigError(f"{pattern!r} is not a valid pattern: {error}") from error
@@ -65,20 +75,48 @@ def tokens_of(text: str) -> list[str]:
 def host_matches(pattern: str, url: str) -> bool:
     """Return True if the host of a URL is the domain of a pattern or a subdomain of it; only these with `*.`."""
     host = host_of(url)
-    domain = pattern.removeprefix(DOMAIN).strip().lower().rstrip(".")
+    try:
+        domain = _domain(pattern)
+    except ConfigError:
+        return False
     if domain == "*":
         return bool(host)
     if domain.startswith("*."):
         return host.endswith(domain[1:])
-    return bool(domain) and (host == domain or host.endswith(f".{domain}"))
+    return host == domain or host.endswith(f".{domain}")
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL; empty if it has none."""
+    """Return the host of a URL in its canonical spelling; empty if it has none that is valid."""
     try:
-        return (urlsplit(url).hostname or "").rstrip(".")
+        return canonical_host(urlsplit(url).hostname or "")
     except ValueError:
         return ""
+
+
+@lru_cache(maxsize=2_000)
+def _domain(pattern: str) -> str:
+    """Return the domain of a pattern in its canonical spelling, with `*.` if the pattern has it.
+
+    Raises:
+        ConfigError: The pattern could match no host, or others than it seems to.
+    """
+    if not pattern.startswith(DOMAIN):
+        raise ConfigError(f"write {DOMAIN} in lower case")
+    domain = pattern.removeprefix(DOMAIN).strip()
+    name = domain.removeprefix("*.")
+    if domain == "*":
+        return domain
+    for mistake, problem in _MISTAKES:
+        if mistake.search(name):
+            raise ConfigError(problem)
+    try:
+        host = canonical_host(name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    if name != domain and address_of(host):
+        raise ConfigError(f"an address has no subdomains; write {DOMAIN}{host}")
+    return f"*.{host}" if name != domain else host
 
 
 def text_matches(pattern: str, text: str) -> bool:

@@ -124,10 +124,51 @@ def test_literal_pattern_matches_its_path_only(path: str) -> None:
         ("domain:*.python.org", "https://docs.python.org/", True),
         ("domain:*.python.org", "https://python.org/", False),
         ("domain:python.org", "https://[bad", False),
+        ("domain:PYTHON.org.", "https://docs.python.org./", True),
+        ("domain:bücher.example", "https://xn--bcher-kva.example/", True),
+        ("domain:*.xn--bcher-kva.example", "https://a.BÜCHER.example", True),
+        ("domain:127.0.0.1", "http://2130706433/", True),
+        ("domain:127.0.0.1", "http://0x7f.1/", True),
+        ("domain:127.0.0.1", "http://0177.0.0.1/", True),
+        ("domain:127.0.0.1", "http://[::ffff:7f00:1]/", True),
+        ("domain:2130706433", "http://127.0.0.1/", True),
+        ("domain:0.0.1", "http://127.0.0.1/", False),
+        ("domain:[0:0:0:0:0:0:0:1]", "http://[::1]/", True),
+        ("domain:::1", "http://[0::1]/", True),
     ],
 )
 def test_domain_pattern_compares_the_host(pattern: str, url: str, *, expected: bool) -> None:
     assert host_matches(pattern, url) is expected
+
+
+@pytest.mark.parametrize(
+    ("domain", "problem"),
+    [
+        ("https://python.org", "no scheme, user name or path; write only the host"),
+        ("python.org/docs", "no scheme, user name or path"),
+        ("ada@python.org", "no scheme, user name or path"),
+        ("python.org:443", "a domain has no port"),
+        ("[::1]:80", "a domain has no port"),
+        ("*.", "the domain is empty"),
+        ("", "the domain is empty"),
+        ("docs.*.org", r"\* may only be the first part"),
+        ("*.*.org", r"\* may only be the first part"),
+        ("*python.org", r"\* may only be the first part"),
+        ("*.127.0.0.1", r"an address has no subdomains; write domain:127\.0\.0\.1"),
+        (".python.org", "is not a valid host name"),
+        ("python..org", "is not a valid host name"),
+        ("python .org", "is not a valid host name"),
+        ("1::2::3", "is not a valid IPv6 address"),
+    ],
+)
+def test_domain_that_no_host_can_match_is_an_error(domain: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        parse_rule(f"web_fetch(domain:{domain})", "deny")
+
+
+def test_domain_in_capitals_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="write domain: in lower case"):
+        parse_rule("web_fetch(Domain:python.org)", "deny")
 
 
 @pytest.mark.parametrize(

@@ -79,5 +79,12 @@ def test_rules_cover_domains(tmp_path: Path, rules: list[tuple[Effect, str]], ki
     assert decide(tmp_path, "web_fetch", *rules).kind == kind
 
 
+@pytest.mark.parametrize("host", ["2130706433", "0x7f000001", "127.1", "[::ffff:127.0.0.1]", "127.0.0.1."])
+def test_other_spelling_of_an_address_does_not_evade_a_deny_rule(tmp_path: Path, host: str) -> None:
+    rules: list[tuple[Effect, str]] = [("allow", "web_fetch"), ("deny", "web_fetch(domain:127.0.0.1)")]
+
+    assert decide(tmp_path, "web_fetch", *rules, url=f"http://{host}/").kind == "deny"
+
+
 def test_web_is_read_in_plan_mode_too(tmp_path: Path) -> None:
     assert decide(tmp_path, agent_mode=PLAN).kind == "ask"

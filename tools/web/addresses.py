@@ -12,17 +12,15 @@ import re
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TypeAlias
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
+from harness.approval.hosts import Address, address_of, canonical_host
+
 LONGEST_URL = 4_000
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
-
-_HOST = re.compile(r"(?=.{1,253}\Z)(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\\"<>^`{|}]")
 _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home.arpa", "localdomain")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -86,30 +84,11 @@ def parse_url(text: str) -> WebUrl:
         raise BlockedAddress("URLs with a user name or password are not fetched. Remove the part before @.")
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     query = f"?{quote(parts.query, safe='/%:@!$&()*+,;=~-._?[]' + chr(39))}" if parts.query else ""
-    return WebUrl(parts.scheme, _host(host), port or DEFAULT_PORTS[parts.scheme], path + query)
-
-
-def _host(host: str) -> str:
-    host = host.rstrip(".").lower()
-    if ":" in host:
-        with suppress(ValueError):
-            return str(ipaddress.IPv6Address(host))
-        raise BlockedAddress(f"{host!r} is not a valid IPv6 address.")
-    if not host.isascii():
-        host = _punycode(host)
-    if not _HOST.fullmatch(host):
-        raise BlockedAddress(f"{host!r} is not a valid host name.")
-    return host
-
-
-def _punycode(host: str) -> str:
-    # Only few hosts need its tables.
-    import idna
-
     try:
-        return idna.encode(host, uts46=True).decode("ascii")
-    except idna.IDNAError as error:
-        raise BlockedAddress(f"{host!r} is not a valid host name: {error}.") from error
+        host = canonical_host(host)
+    except ValueError as error:
+        raise BlockedAddress(f"{error}.") from error
+    return WebUrl(parts.scheme, host, port or DEFAULT_PORTS[parts.scheme], path + query)
 
 
 def written_host(host: str) -> str:
@@ -141,7 +120,7 @@ class AddressPolicy(Struct, frozen=True):
             return
         if any(f".{host}".endswith(f".{name}") for name in _LOCAL_NAMES):
             raise BlockedAddress(_refusal(host, "is a name for this machine or the local network"))
-        if (address := _as_address(host)) is not None:
+        if (address := address_of(host)) is not None:
             self.check_address(address, host)
         elif "." not in host:
             raise BlockedAddress(_refusal(host, "has no domain, so it is a name in the local network"))
@@ -190,16 +169,6 @@ def is_public(address: Address) -> bool:
         if address.scope_id is not None or any(address in network for network in _TUNNELS):
             return False
     return address.is_global and not (address.is_multicast or address.is_reserved)
-
-
-def _as_address(host: str) -> Address | None:
-    """Return the address that a host spells, also in the decimal, octal and hexadecimal forms that resolvers accept."""
-    with suppress(ValueError):
-        return ipaddress.ip_address(host)
-    if re.fullmatch(r"[0-9a-fx.]+", host):
-        with suppress(OSError):
-            return ipaddress.IPv4Address(socket.inet_aton(host))
-    return None
 
 
 def _covers_name(entry: str, host: str) -> bool:

@@ -17,7 +17,7 @@ from cinch_tui.config.paths import PROJECT_FOLDER, local_config_file, project_co
 from cinch_tui.trust.kinds import CLAUDE, Kind, is_pinned, summarize
 from extensions.locations import files_below, files_of, roots_in
 from harness.errors import NotAFile
-from harness.instructions.loading import INSTRUCTION_NAMES, project_root
+from harness.instructions.loading import instruction_files, project_root
 from harness.terminal_text import escape_controls
 from harness.workspace.disk import read_beginning
 
@@ -114,8 +114,8 @@ class _Scan:
 
     def run(self, user_file: Path | None) -> None:
         for folder in _folders(self._cwd):
-            for name in INSTRUCTION_NAMES:
-                self._add("instructions", folder / name)
+            for path in instruction_files(folder):
+                self._add("instructions", path)
         for path in (project_config_file(self._cwd), local_config_file(self._cwd)):
             if path is not None and (user_file is None or os.path.realpath(path) != os.path.realpath(user_file)):
                 self._add("configuration", path)

@@ -8,6 +8,7 @@ follows from the system prompt and the reminders so far, also in a session that 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import time
 from collections.abc import Sequence
@@ -94,8 +95,9 @@ class EnvironmentReminders:
     def _has_project(self, known: KnownEnvironment) -> bool:
         """Return True if files of the project are known; the user's own may be in it if it is the home folder."""
         root = project_root(self._cwd.absolute())
+        own = (self._config_dir, Path(os.path.expanduser("~/.claude")))  # noqa: PTH111  pathlib raises without a home folder
         paths = [Path(path) for path in known.files]
-        return any(path.is_relative_to(root) and not path.is_relative_to(self._config_dir) for path in paths)
+        return any(path.is_relative_to(root) and not any(map(path.is_relative_to, own)) for path in paths)
 
 
 def known_environment(system_prompt: str, messages: Sequence[Message] = ()) -> KnownEnvironment:

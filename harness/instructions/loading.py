@@ -17,7 +17,7 @@ from harness.instructions.prompts import prompt_text
 from harness.instructions.reader import Instruction, InstructionReader
 from harness.workspace.disk import git_head, is_there
 
-INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md")
+_NAMES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", ".cinch/AGENTS.md", "AGENTS.local.md", "CLAUDE.local.md")
 """Names of the instruction files of a project, in the order in which they are loaded."""
 _UNFINISHED = {
     "rebase-merge": "a rebase is in progress",
@@ -54,7 +54,7 @@ class Environment(Struct, frozen=True):
 
 
 async def load_instructions(cwd: Path, config_dir: Path, *, project: bool = True) -> LoadedInstructions:
-    """Load the user's own AGENTS.md, then those of the project from its root down to `cwd`, up to 40 KB in all.
+    """Load the user's own instruction files, then those of the project from its root down to `cwd`, up to 40 KB in all.
 
     Never raises; files that cannot be used are listed in `problems`.
 
@@ -89,15 +89,29 @@ def project_root(cwd: Path) -> Path:
     return next((folder for folder in (cwd, *cwd.parents) if is_there(folder / ".git")), cwd)
 
 
+def instruction_files(folder: Path) -> list[Path]:
+    """Return the paths of the instruction files that a folder of a project may have, in the order of loading.
+
+    In the home folder, those in `.claude` and `.cinch` are the user's own.
+    """
+    is_home = folder.resolve() == _home().resolve()
+    return [folder / name for name in _NAMES if not (is_home and "/" in name)]
+
+
+def _home() -> Path:
+    return Path(os.path.expanduser("~"))  # noqa: PTH111  pathlib raises without a home folder
+
+
 def _load(cwd: Path, config_dir: Path, *, project: bool) -> LoadedInstructions:
     reader = InstructionReader()
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111  pathlib raises without a home folder
+    home = _home()
+    reader.take(home / ".claude/CLAUDE.md", (home, config_dir))
     reader.take(config_dir / "AGENTS.md", (home, config_dir))
     root = project_root(cwd)
     folders = [folder for folder in (*reversed(cwd.parents), cwd) if project and folder.is_relative_to(root)]
     for folder in folders:
-        for name in INSTRUCTION_NAMES:
-            reader.take(folder / name, (root,), is_own=False)
+        for path in instruction_files(folder):
+            reader.take(path, (root,), is_own=False)
     return LoadedInstructions(tuple(reader.instructions), tuple(reader.problems))
 
 

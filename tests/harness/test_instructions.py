@@ -310,3 +310,17 @@ async def test_references_are_bounded(config: Path, repository: Path) -> None:
     (problem,) = (await load_instructions(repository, config)).problems
 
     assert "only 200 references are followed" in problem
+
+
+async def test_files_in_hidden_folders_are_read_each_once(config: Path, repository: Path) -> None:
+    for path in (Path.home() / ".claude/CLAUDE.md", repository / ".claude/CLAUDE.md", repository / ".cinch/AGENTS.md"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(str(path))
+    (config / "AGENTS.md").write_text("mine")
+
+    names = [each.path for each in (await load_instructions(repository, config)).instructions]
+    at_home = [each.path for each in (await load_instructions(Path.home(), config)).instructions]
+
+    own = [Path.home() / ".claude/CLAUDE.md", config / "AGENTS.md"]
+    assert names == [*own, repository / ".claude/CLAUDE.md", repository / ".cinch/AGENTS.md"]
+    assert at_home == own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import time
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from tools.web.download import Download, FetchError
 from tools.web.html_text import html_to_markdown
 
 URL = "https://docs.example.com/guide/start"
-TIME = Deadline(60)
+TIME = Deadline(math.inf)
 PAGES = Path(__file__).parent / "pages"
 
 

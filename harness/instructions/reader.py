@@ -18,6 +18,8 @@ DEEPEST = 5
 """Maximum depth of includes."""
 MOST_INCLUDES = 200
 """Maximum number of references that are followed, since a project may be hostile."""
+_OPEN = (".agents", ".cinch", ".claude", ".github")
+_OPEN_NAMES = ", ".join(_OPEN)
 
 
 class Instruction(Struct, frozen=True):
@@ -93,19 +95,24 @@ class InstructionReader:
                     continue
             except (OSError, RuntimeError, ValueError):
                 continue
-            shown = _shown(name, path)
-            if is_within and depth <= DEEPEST:
+            refusal = self._refusal(real, within, depth)
+            if not refusal:
                 self._read(target, real, within, depth)
-            elif is_within and real not in self._taken:
-                self.problems.append(f"{shown}: includes are nested more than {DEEPEST} levels deep")
-            elif not is_within and is_certain(name):
-                outside = " or ".join(map(str, within))
-                self.problems.append(f"{shown}: the file is not in {outside}")
+            elif (is_within and real not in self._taken) or (not is_within and is_certain(name)):
+                self.problems.append(f"{_shown(name, path)}: {refusal}")
             return
         name, target = candidates(reference, path.parent)[-1]
         if is_certain(name):
             reason = "it is a folder" if is_folder(target) else "the file does not exist"
             self.problems.append(f"{_shown(name, path)}: {reason}")
+
+    def _refusal(self, real: Path, within: Sequence[Path], depth: int) -> str:
+        """Return the reason that a file is not included; empty if it is."""
+        if not _is_within(real, within):
+            return f"the file is not in {' or '.join(map(str, within))}"
+        if _is_hidden(real, within):
+            return f"hidden files can hold secrets; only those in {_OPEN_NAMES} are included"
+        return f"includes are nested more than {DEEPEST} levels deep" if depth > DEEPEST else ""
 
     def _add(self, path: Path, text: str, size: int) -> str:
         """Add a text as far as there is room for it, and return that part."""
@@ -135,6 +142,12 @@ class InstructionReader:
 
 def _shown(reference: str, path: Path) -> str:
     return f"@{escape_controls(reference)} in {path} was not read"
+
+
+def _is_hidden(real: Path, folders: Sequence[Path]) -> bool:
+    """Return True for a file such as `.env`, or one in a hidden folder, below each folder that contains it."""
+    inner = [real.relative_to(root) for each in folders if real.is_relative_to(root := each.resolve())]
+    return all(any(part.startswith(".") and part not in _OPEN for part in path.parts) for path in inner)
 
 
 def _is_within(real: Path, folders: Sequence[Path]) -> bool:

@@ -267,6 +267,20 @@ async def test_project_cannot_include_files_outside(config: Path, repository: Pa
     assert all(problem.endswith(f"the file is not in {repository}") for problem in loaded.problems)
 
 
+async def test_hidden_files_are_not_included(config: Path, repository: Path) -> None:
+    (repository / ".env").write_text("KEY=secret")
+    (repository / ".claude").mkdir()
+    (repository / ".claude/style.md").write_text("Tabs.")
+    (repository / "AGENTS.md").write_text("@.env @./.git/config @.claude/style.md")
+
+    loaded = await load_instructions(repository, config)
+
+    assert [each.path.name for each in loaded.instructions] == ["AGENTS.md", "style.md"]
+    assert [problem.partition(":")[2] for problem in loaded.problems][:1] == [
+        " hidden files can hold secrets; only those in .agents, .cinch, .claude, .github are included"
+    ]
+
+
 async def test_own_instructions_may_include_files_of_the_home_folder(config: Path, repository: Path) -> None:
     (Path.home() / "style.md").write_text("Tabs.")
     (config / "more.md").write_text("More.")

@@ -184,7 +184,7 @@ class AgentSession(ABC):
         before, shown = self.settings, self.options.notices
         options, settings = await asyncio.to_thread(apply_answer, self.options, question, answer)
         problems = await self.assembly.reload_folder(options, settings)
-        self._watch_servers()
+        self._apply_folder()
         self.options = options
         changed = changed_names(before, settings)
         self.change_settings(settings, changed)
@@ -195,8 +195,8 @@ class AgentSession(ABC):
         if late := [name for name in later if keys()[name].applies == NEXT_START]:
             self.notice(f"At the next start: {', '.join(late)}.")
 
-    def _watch_servers(self) -> None:
-        """Follow the MCP servers that are used now."""
+    def _apply_folder(self) -> None:
+        """Follow the MCP servers that are used now; front ends offer commands of the folder, too."""
         self.mcp = self.assembly.mcp.servers
 
     def write_titles(self) -> None:

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_tools import ApiTools
 from cinch_tui.assembly.folder import Folder, read_folder
+from cinch_tui.assembly.skill_access import with_skills
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.mcp_session import McpSession
@@ -199,6 +200,7 @@ class Assembly(Struct):
         if not permissions.allows_mode(permissions.approval):
             permissions.set_approval(permissions.loosest)
         self.reminders.project = folder.trust.is_trusted
+        self.agent.set_tools(with_skills(self.agent.state.tools, folder, self.workspace, settings))
         self.agent.set_system_prompt(folder.prompt)
         return problems + await self.apis.load(options, settings) + await self.mcp.load(options, settings)
 

@@ -200,11 +200,14 @@ class SessionController(ChatSession):
             collect_garbage()
         for warning in (*self.options.notices, *assembly.warnings, *await assembly.mcp.start()):
             self.notice(warning, "warning")
-        self._watch_servers()
+        self._apply_folder()
         self.sender.ready.set()
 
-    def _watch_servers(self) -> None:
-        super()._watch_servers()
+    def _apply_folder(self) -> None:
+        from cinch_tui.skill_offers import offer_skills  # not before the first paint
+
+        super()._apply_folder()
+        offer_skills(self.assembly.folder)
         if self.mcp is None:
             return
         from cinch_tui.mcp_watch import McpWatch  # few users have MCP servers

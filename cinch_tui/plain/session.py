@@ -83,7 +83,7 @@ class PlainSession(AgentSession):
         agent.subscribe(self._renderer)
         for warning in (*self.options.notices, *assembly.warnings, *await assembly.mcp.start()):
             self.notice(warning, "warning")
-        self._watch_servers()
+        self._apply_folder()
         self.notice(f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}")
         self.write_titles()
         self._show_permissions(agent)
@@ -95,8 +95,11 @@ class PlainSession(AgentSession):
         if self._images and not self.options.prompt:
             self._show_attached()
 
-    def _watch_servers(self) -> None:
-        super()._watch_servers()
+    def _apply_folder(self) -> None:
+        from cinch_tui.skill_offers import offer_skills  # not before the first paint
+
+        super()._apply_folder()
+        offer_skills(self.assembly.folder)
         if self.mcp is None:
             return
         from cinch_tui.mcp_watch import McpWatch  # few users have MCP servers

@@ -23,7 +23,7 @@ from harness.workspace.disk import read_beginning
 
 LARGEST = 256 * 1024
 """Maximum size of a file that can be trusted, in bytes."""
-MOST_FILES = 200
+MOST_FILES = 500
 """Maximum number of files in an inventory, and of files in a skill."""
 MOST_BYTES = 16 * 1024 * 1024
 """Maximum size of all files of an inventory, in bytes."""

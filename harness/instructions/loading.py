@@ -78,9 +78,9 @@ def describe_environment(cwd: Path) -> Environment:
     )
 
 
-def build_system_prompt(environment: Environment, instructions: Sequence[Instruction]) -> str:
-    """Return the system prompt of a session, which stays the same until its end."""
-    parts = [prompt_text("system"), _facts(environment), quoted(instructions)]
+def build_system_prompt(environment: Environment, instructions: Sequence[Instruction], skills: str = "") -> str:
+    """Return the system prompt of a session, which stays the same until its end; `skills` is the section about them."""
+    parts = [prompt_text("system"), _facts(environment), skills, quoted(instructions)]
     return "\n\n".join(part for part in parts if part)
 
 

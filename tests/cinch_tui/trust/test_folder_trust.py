@@ -201,4 +201,4 @@ def test_an_endless_number_of_files_is_cut(folder: Path):
     files = inventory(folder)
 
     assert len(files.found) == MOST_FILES
-    assert "beyond the limit of 200 files" in files.problems[-1]
+    assert "beyond the limit of 500 files" in files.problems[-1]

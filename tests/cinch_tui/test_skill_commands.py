@@ -1,0 +1,73 @@
+"""Skills in a start of cinch: trust, the tool, the commands."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from fakes.recording_host import RecordingHost
+
+from cinch_tui.assembly.folder import Folder, read_folder
+from cinch_tui.cli.start import config_sources
+from cinch_tui.commands.skills import skill_commands
+from cinch_tui.config.options import Options
+from cinch_tui.config.paths import find_paths
+from cinch_tui.trust.inventory import inventory
+from cinch_tui.trust.store import TrustStore
+from extensions.skills import Skill
+
+TEXT = "---\nname: deploy\ndescription: Deploy the site\n---\nRun the deployment of $ARGUMENTS.\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    path = folder / ".claude" / "skills" / "deploy" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(TEXT)
+    return folder
+
+
+async def read(project: Path) -> Folder:
+    paths = find_paths(os.environ)
+    return await read_folder(Options(project, paths, {}, config_sources(paths, project)), project)
+
+
+def trust(project: Path) -> None:
+    paths = find_paths(os.environ)
+    TrustStore(paths.trust_file).trust(inventory(project, paths.config_file))
+
+
+async def test_skills_of_a_project_need_trust(project: Path):
+    before = await read(project)
+    trust(project)
+    after = await read(project)
+
+    assert (before.skills, "Deploy the site" in before.prompt) == ((), False)
+    assert ([each.name for each in after.skills], "- deploy: Deploy the site" in after.prompt) == (["deploy"], True)
+
+
+async def test_skill_that_links_out_of_the_project_is_not_read(project: Path, tmp_path: Path):
+    outside = tmp_path / "outside.md"
+    outside.write_text(TEXT)
+    path = project / ".claude" / "skills" / "deploy" / "SKILL.md"
+    path.unlink()
+    path.symlink_to(outside)
+    trust(project)
+
+    assert (await read(project)).skills == ()
+
+
+async def test_commands_send_the_instructions(project: Path):
+    skill = Skill("deploy", "Deploy the site", project / ".claude" / "skills" / "deploy" / "SKILL.md")
+    host = RecordingHost()
+    by_name = {each.name: each for each in skill_commands([skill]).commands}
+
+    await by_name["/deploy"].handler(host, "docs")
+    await by_name["/skill"].handler(host, "deploy blog")
+
+    assert "Run the deployment of docs." in str(host.calls)
+    assert "Run the deployment of blog." in str(host.calls)
+    assert skill_commands([]).commands == []

@@ -1,0 +1,89 @@
+from pathlib import Path
+
+import pytest
+
+from extensions.locations import Root
+from extensions.skill_tool import skill_text
+from extensions.skills import MAX_SECTION, LoadedSkills, Skill, load_skills, skills_section
+
+
+def write(root: Path, name: str, text: str) -> Path:
+    path = root / "skills" / name / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return path
+
+
+def load(*folders: Path) -> LoadedSkills:
+    return load_skills(Root(folder, "user") for folder in folders)
+
+
+def test_first_root_with_a_name_counts(tmp_path: Path):
+    for each in ("near", "far"):
+        write(tmp_path / each, "deploy", f"---\nname: deploy\ndescription: Deploy {each}\n---\nSteps.")
+
+    loaded = load(tmp_path / "near", tmp_path / "far")
+
+    assert [(each.name, each.description) for each in loaded.skills] == [("deploy", "Deploy near")]
+    assert loaded.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "description", "problem"),
+    [
+        ("---\nname: other\ndescription: Use it\n---\nBody", "Use it", "the name 'other' is not that of its folder"),
+        ("---\nname: a\n---\nFirst\nlines.\n\nSecond.", "First lines.", "has no description"),
+        (f"---\nname: a\ndescription: {'x' * 1025}\n---\n", "x" * 1023 + "…", "more than 1,024 characters"),
+    ],
+)
+def test_mistakes_are_reported_and_the_skill_is_used(tmp_path: Path, text: str, description: str, problem: str):
+    write(tmp_path, "a", text)
+
+    loaded = load(tmp_path)
+
+    assert [(each.name, each.description) for each in loaded.skills] == [("a", description)]
+    assert problem in " ".join(loaded.problems)
+
+
+def test_unusable_skills_are_skipped_with_a_reason(tmp_path: Path):
+    write(tmp_path, "large", "x" * (100 * 1024 + 1))
+    write(tmp_path, "Not a name", "---\ndescription: x\n---\n")
+    write(tmp_path, "binary", "").write_bytes(b"\xff\xfe\xfa")
+
+    loaded = load(tmp_path)
+
+    assert loaded.skills == ()
+    assert [problem.partition(" is skipped: ")[2] for problem in loaded.problems] == [
+        "rename its folder to at most 64 of a-z, 0-9 and single hyphens",
+        "it is not UTF-8 text",
+        "it is a file of 102,401 bytes; the limit is 102,400",
+    ]
+
+
+@pytest.mark.parametrize("length", [0, 30, 1_000])
+def test_index_of_200_skills_names_all_within_the_budget(length: int):
+    skills = [Skill(f"skill-{number}", "d" * length, Path()) for number in range(200)]
+
+    section = skills_section(skills)
+
+    assert len(section) <= MAX_SECTION
+    assert all(skill.name in section for skill in skills)
+
+
+def test_index_states_how_many_names_are_left_out():
+    section = skills_section([Skill(f"{'n' * 50}-{number}", "", Path()) for number in range(200)])
+
+    listed = section.count("n" * 50)
+    assert len(section) <= MAX_SECTION
+    assert f"{200 - listed} more skills are left out here" in section
+
+
+def test_index_has_no_skill_that_only_the_user_may_start():
+    assert skills_section([Skill("a", "Use it", Path(), for_model=False)]) == ""
+
+
+def test_text_has_arguments_folder_and_files(tmp_path: Path):
+    path = write(tmp_path, "a", "---\nname: a\n---\nDeploy $ARGUMENTS.")
+    (path.parent / "run.sh").write_text("")
+
+    assert skill_text(path, "now") == f"Deploy now.\n\n[Folder of this skill: {path.parent}\nIts other files: run.sh]"

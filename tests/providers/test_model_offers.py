@@ -31,7 +31,7 @@ async def test_the_server_takes_precedence_and_the_price_data_fills_the_gaps() -
     known, unknown = offers[1].metadata, offers[0].metadata
     assert [offer.name for offer in offers] == ["anthropic/claude-of-tomorrow-99", "anthropic/claude-sonnet-4-5"]
     assert (known.context_window, known.tools, known.images, known.thinking) == (5_000, True, True, True)
-    assert known.price == Price(3, 15, 0.3, 3.75, 6)
+    assert known.price == Price(3, 15, 0.3, 3.75, 6, searches=10)
     assert (unknown.context_window, unknown.price) == (None, None)
 
 

@@ -28,7 +28,7 @@ _LABELS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "gb2
 
 
 def media_type_of(headers: Mapping[str, str]) -> str:
-    """Return the media type in lower case, without parameters; empty if there is none.
+    """Return the media type in lower case, without parameters; empty if none is declared.
 
     Args:
         headers: Headers with names in lower case.

@@ -63,7 +63,7 @@ def shortest_timeout(questions: Sequence[Question]) -> float | None:
 
 
 def denies_calls(user: UserInteraction) -> bool:
-    """Return the attribute `denies_calls`: True if every call that needs approval is denied. False if there is none."""
+    """Return the attribute `denies_calls`: True if every call that needs approval is denied. False without it."""
     return getattr(user, "denies_calls", False)
 
 

@@ -12,37 +12,17 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from harness.approval.claude_tools import CLAUDE_TOOLS
 from harness.approval.modes import ApprovalMode
 from harness.approval.rules import parse_rule
 from harness.errors import ConfigError, NotAFile
 from harness.messages import JsonObject, JsonValue
-from harness.permissions import SHELL, WRITE, Effect, Level, Rule, RuleSource
+from harness.permissions import Effect, Level, Rule, RuleSource
 from harness.workspace.disk import read_small_text
 
 MAX_BYTES = 256 * 1024
 
 _EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
-_TOOLS: dict[str, tuple[str, ...]] = {
-    "Bash": (SHELL,),
-    "Read": ("read",),
-    "Edit": (WRITE,),
-    "Write": (WRITE,),
-    "MultiEdit": (WRITE,),
-    "NotebookEdit": (WRITE,),
-    "Glob": ("find_files", "list_files"),
-    "LS": ("find_files", "list_files"),
-    "Grep": ("grep",),
-    "WebFetch": ("web_fetch",),
-    "WebSearch": ("web_search",),
-    "Task": ("delegate_subagent",),
-    "Agent": ("delegate_subagent",),
-    "Skill": ("skill",),
-    "TodoWrite": ("todo",),
-    "AskUserQuestion": ("ask_user",),
-    "ExitPlanMode": ("submit_plan",),
-    "BashOutput": ("job_output",),
-    "KillShell": ("job_kill",),
-}
 _RULE = re.compile(r"(?P<tool>[A-Za-z0-9_*-]+)(?:\((?P<pattern>.*)\))?", re.DOTALL)
 _MODES: dict[str, ApprovalMode] = {"default": "smart", "acceptEdits": "edits", "dontAsk": "on"}
 
@@ -124,19 +104,20 @@ class _Import:
             self._unsupported(entry, tools, effect, str(error))
             return
         self._imported.rules += rules
-        if found["tool"] not in _TOOLS and not found["tool"].startswith("mcp__"):
+        if found["tool"] not in CLAUDE_TOOLS and not found["tool"].startswith("mcp__"):
             self._notice(entry, f"{entry!r} names no tool of cinch and has no effect")
         elif found["tool"] in ("Write", "NotebookEdit") and pattern:
             self._notice(entry, f"{entry!r} is imported as {rules[0]}, which covers every tool that changes files")
 
     def _tools_of(self, name: str) -> tuple[str, ...]:
-        return _TOOLS.get(name, (name,))
+        found = CLAUDE_TOOLS.get(name)
+        return found.rules if found else (name,)
 
     def _problem(self, tool: str, pattern: str | None) -> str:
         """Return the reason a rule cannot be imported; empty if it can."""
         if pattern is None:
             return ""
-        if tool not in _TOOLS and not tool.startswith("mcp__"):
+        if tool not in CLAUDE_TOOLS and not tool.startswith("mcp__"):
             return f"{tool} is not a tool of cinch"
         is_path = tool in ("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "LS", "Grep")
         if is_path and self._level == "user" and pattern.startswith("/") and not pattern.startswith("//"):

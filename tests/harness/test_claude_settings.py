@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from harness.approval.claude_settings import ImportedSettings, import_claude_settings
+from harness.approval.claude_tools import CLAUDE_TOOLS, claude_name, tools_named
 from harness.permissions import Level
+from tools.builtin import CLASSES
 
 
 def imported(path: Path, permissions: object, level: Level = "project") -> ImportedSettings:
@@ -99,9 +101,9 @@ def test_entry_that_is_no_rule_is_reported(path: Path, entry: object) -> None:
 
 
 def test_wider_import_and_unknown_tool_are_reported(path: Path) -> None:
-    found = imported(path, {"allow": ["Write(docs/**)", "NotebookRead"]})
+    found = imported(path, {"allow": ["Write(docs/**)", "LSP"]})
 
-    assert [str(each) for each in found.rules] == ["edit(docs/**)", "NotebookRead"]
+    assert [str(each) for each in found.rules] == ["edit(docs/**)", "LSP"]
     assert "imported as edit(docs/**)" in found.notices[0]
     assert "has no effect" in found.notices[1]
 
@@ -141,3 +143,22 @@ def test_file_that_is_no_settings_file_imports_nothing(path: Path, text: str) ->
 
 def test_missing_file_is_no_problem(tmp_path: Path) -> None:
     assert import_claude_settings(tmp_path / "none.json", "user") == ImportedSettings()
+
+
+def test_each_tool_of_cinch_has_the_current_name_of_claude_code() -> None:
+    assert [claude_name(name) for name in ("bash", "edit_file", "list_files", "delegate_subagent", "job_kill")] == [
+        "Bash",
+        "Edit",
+        "LS",
+        "Agent",
+        "TaskStop",
+    ]
+    assert claude_name("mcp__github__get_issue") == "mcp__github__get_issue"
+
+
+def test_names_of_tools_lead_to_tools_that_exist() -> None:
+    names = {name for each in CLAUDE_TOOLS for name in tools_named(each)}
+
+    assert names - {*CLASSES, "skill"} == set()
+    assert tools_named("Glob") == ("find_files", "list_files")
+    assert tools_named("mcp__github__get_issue") == ("mcp__github__get_issue",)

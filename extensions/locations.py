@@ -51,6 +51,10 @@ class Root(Struct, frozen=True):
     """Returns True for a file that may have an effect; the files of a project need the user's trust."""
 
 
+BUNDLED = Root(Path(__file__).parent / "bundled", "bundled")
+"""Extensions that come with cinch."""
+
+
 class ExtensionFile(Struct, frozen=True):
     """A file with one extension."""
 

@@ -192,7 +192,7 @@ class Assembly(Struct):
             ConfigError: a rule that asks or denies is invalid.
         """
         root = self.workspace.root
-        folder = await read_folder(options, root)
+        folder = await read_folder(options, settings, root)
         problems = await asyncio.to_thread(reload_rules, self.agent.state.permissions.store, options, settings, root)
         self.options, self.settings, self.folder = options, settings, folder
         permissions = self.agent.state.permissions

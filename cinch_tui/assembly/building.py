@@ -74,7 +74,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     spill_dir = options.paths.cache / "output" / new_id()
     await asyncio.to_thread(forget_old_spills, spill_dir.parent)
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
-    folder = await read_folder(options, root)
+    folder = await read_folder(options, settings, root)
     available = _tools(settings, keys)
     tools = with_skills([tool for tool in available if is_enabled(tool, settings)], folder, workspace, settings)
     rules, warnings = load_rules(options, settings, root)

@@ -9,11 +9,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from cinch_tui.config.options import Options
+from cinch_tui.config.settings import Settings
 from cinch_tui.trust.inventory import Inventory, extension_folders
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
-from extensions.locations import Root, roots_in
-from extensions.skills import LoadedSkills, Skill, load_skills, skills_section
+from extensions.locations import BUNDLED, Root, roots_in
+from extensions.skills import Skill, load_skills, skills_section
 from harness.instructions.loading import (
     build_system_prompt,
     describe_environment,
@@ -40,37 +41,46 @@ class Folder(Struct, frozen=True):
     problems: tuple[str, ...]
     """Problems with files, for the user."""
 
+    roots: tuple[Root, ...] = ()
+    """Folders with extensions, the strongest first; files of the project are active if the user trusts it."""
+
     skills: tuple[Skill, ...] = ()
     """Skills of the user, and of the folder if it is trusted."""
 
 
-async def read_folder(options: Options, root: Path) -> Folder:
+async def read_folder(options: Options, settings: Settings, root: Path) -> Folder:
     """Read what a folder brings along, as far as the user trusts it."""
     files, trust = await asyncio.to_thread(folder_state, options, root)
     loaded = await load_instructions(root, options.paths.config, project=trust.is_trusted)
     environment = await asyncio.to_thread(describe_environment, root)
-    skills = await asyncio.to_thread(_skills, options, root, files, trust)
+    roots = await asyncio.to_thread(_roots, options, settings, root, files, trust)
+    skills = await asyncio.to_thread(load_skills, roots)
     return Folder(
         prompt=options.system or build_system_prompt(environment, loaded.instructions, skills_section(skills.skills)),
         instructions=quoted(loaded.instructions),
         trust=trust,
         ignored=tuple(files.label(each.path) for each in files.found if each.path in trust.inert),
         problems=(*loaded.problems, *skills.problems, *skipped_notices(files, trust, headless=options.headless)),
+        roots=roots,
         skills=skills.skills,
     )
 
 
-def _skills(options: Options, root: Path, files: Inventory, trust: FolderTrust) -> LoadedSkills:
-    """Read the skills of a trusted folder, the nearest first, then those of the user."""
+def _roots(options: Options, settings: Settings, root: Path, files: Inventory, trust: FolderTrust) -> tuple[Root, ...]:
+    """Return the folders with extensions: of a project, the nearest first, of the user, and those of cinch."""
     usable = {each.path for each in files.found if trust.is_trusted and each.path not in trust.inert}
 
     def is_active(path: Path) -> bool:
         # A link could lead to any file of the user.
         return path in usable and Path(os.path.realpath(path)).is_relative_to(files.root)
 
+    claude = settings.extensions.claude
     nearest_first = reversed(extension_folders(root))
-    roots = [each for folder in nearest_first for each in roots_in(folder, "project", is_active=is_active)]
+    roots = [
+        each for folder in nearest_first for each in roots_in(folder, "project", claude=claude, is_active=is_active)
+    ]
     roots.append(Root(options.paths.config, "user"))
     home = options.environ.get("HOME")
-    roots += [each for each in roots_in(Path(home), "user") if each.path.name != ".cinch"] if home else []
-    return load_skills(roots)
+    if home:
+        roots += [each for each in roots_in(Path(home), "user", claude=claude) if each.path.name != ".cinch"]
+    return (*roots, BUNDLED)

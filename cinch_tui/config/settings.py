@@ -11,6 +11,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from cinch_tui.config.setting import AT_ONCE, NEXT_PROMPT, NEXT_START, OpenTable
+from cinch_tui.config.tables.extensions import ExtensionSettings
 from cinch_tui.config.tables.model import (
     ContextSettings,
     ModelSettings,
@@ -40,6 +41,7 @@ class Settings(Struct, frozen=True):
     steering: Annotated[SteeringSettings, NEXT_PROMPT] = SteeringSettings()
     subagents: Annotated[SubagentSettings, NEXT_PROMPT] = SubagentSettings()
     mcp: Annotated[McpSettings, NEXT_START] = McpSettings()
+    extensions: Annotated[ExtensionSettings, NEXT_START] = ExtensionSettings()
     sessions: Annotated[SessionSettings, NEXT_PROMPT] = SessionSettings()
     ui: Annotated[UiSettings, AT_ONCE] = UiSettings()
     keys: Annotated[

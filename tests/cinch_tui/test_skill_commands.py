@@ -13,10 +13,13 @@ from cinch_tui.cli.start import config_sources
 from cinch_tui.commands.skills import skill_commands
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
+from cinch_tui.config.settings import Settings
+from cinch_tui.config.tables.extensions import ExtensionSettings
 from cinch_tui.trust.inventory import inventory
 from cinch_tui.trust.store import TrustStore
 from extensions.skills import Skill
 
+SETTINGS = Settings()
 TEXT = "---\nname: deploy\ndescription: Deploy the site\n---\nRun the deployment of $ARGUMENTS.\n"
 
 
@@ -30,9 +33,9 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-async def read(project: Path) -> Folder:
+async def read(project: Path, settings: Settings = SETTINGS) -> Folder:
     paths = find_paths(os.environ)
-    return await read_folder(Options(project, paths, {}, config_sources(paths, project)), project)
+    return await read_folder(Options(project, paths, {}, config_sources(paths, project)), settings, project)
 
 
 def trust(project: Path) -> None:
@@ -47,6 +50,12 @@ async def test_skills_of_a_project_need_trust(project: Path):
 
     assert (before.skills, "Deploy the site" in before.prompt) == ((), False)
     assert ([each.name for each in after.skills], "- deploy: Deploy the site" in after.prompt) == (["deploy"], True)
+
+
+async def test_extensions_of_claude_code_can_be_left_out(project: Path):
+    trust(project)
+
+    assert (await read(project, Settings(extensions=ExtensionSettings(claude=False)))).skills == ()
 
 
 async def test_skill_that_links_out_of_the_project_is_not_read(project: Path, tmp_path: Path):

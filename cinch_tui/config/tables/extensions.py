@@ -1,0 +1,16 @@
+"""Table about extensions: skills, commands, hooks and instructions in files."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from cinch_tui.config.setting import held
+
+
+class ExtensionSettings(Struct, frozen=True):
+    claude: Annotated[
+        bool,
+        held("also use skills, commands, hooks, subagents and rules in .claude, of projects you trust and your own"),
+    ] = True

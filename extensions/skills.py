@@ -14,9 +14,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from extensions.front_matter import parse_document
+from extensions.index_text import index_text, one_line, reason, shortened, shown
 from extensions.locations import ExtensionFile, Root, extension_files
 from harness.errors import NotAFile
-from harness.terminal_text import escape_controls, strip_escapes
+from harness.terminal_text import escape_controls
 from harness.workspace.disk import read_beginning, read_small_text
 
 MAX_DESCRIPTION = 1_024
@@ -26,7 +27,6 @@ MAX_BYTES = 100 * 1024
 MAX_SECTION = 6_000
 """Maximum length of the index in the system prompt, in characters: 1,500 tokens."""
 _BEGINNING = 8 * 1024
-_SHORTEST = 20
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MAX_NAME = 64
 _INTRODUCTION = (
@@ -67,7 +67,7 @@ def load_skills(roots: Iterable[Root]) -> LoadedSkills:
         try:
             skill = _read_skill(file, problems)
         except (NotAFile, OSError, UnicodeDecodeError) as error:
-            problems.append(f"{_shown(file.path)} is skipped: {_reason(error)}")
+            problems.append(f"{shown(file.path)} is skipped: {reason(error)}")
             continue
         if skill is not None:
             found.setdefault(skill.name, skill)
@@ -84,19 +84,12 @@ def read_body(path: Path) -> str:
 
 
 def skills_section(skills: Sequence[Skill]) -> str:
-    """Return the index for the system prompt, within `MAX_SECTION`; empty without skills.
-
-    Descriptions are shortened evenly, then left out; then names are left out, and their number is stated.
-    """
-    offered = [skill for skill in skills if skill.for_model]
+    """Return the index for the system prompt, within `MAX_SECTION`; empty without skills."""
+    offered = [(skill.name, skill.description) for skill in skills if skill.for_model]
     if not offered:
         return ""
-    room = MAX_SECTION - len(_INTRODUCTION) - sum(len(f"- {skill.name}: \n") for skill in offered)
-    length = _even_length([len(skill.description) for skill in offered], room)
-    if length >= _SHORTEST:
-        lines = [f"- {each.name}: {_shortened(each.description, length)}".removesuffix(": ") for each in offered]
-        return _INTRODUCTION + "\n".join(lines)
-    return _INTRODUCTION + _names([skill.name for skill in offered], MAX_SECTION - len(_INTRODUCTION))
+    hint = "more skills are left out here: `skill` without a name lists all."
+    return _INTRODUCTION + index_text(offered, MAX_SECTION - len(_INTRODUCTION), hint)
 
 
 def _read_skill(file: ExtensionFile, problems: list[str]) -> Skill | None:
@@ -105,24 +98,24 @@ def _read_skill(file: ExtensionFile, problems: list[str]) -> Skill | None:
         raise NotAFile(f"a file of {size:,} bytes; the limit is {MAX_BYTES:,}")
     # The beginning may end within a character.
     document = parse_document(data.decode("utf-8", "strict" if size <= len(data) else "ignore"))
-    folder, shown = file.path.parent.name, _shown(file.path)
+    folder, place = file.path.parent.name, shown(file.path)
     if document.problem:
-        problems.append(f"{shown}: {escape_controls(document.problem)}")
+        problems.append(f"{place}: {escape_controls(document.problem)}")
     if not _is_name(folder):
-        problems.append(f"{shown} is skipped: rename its folder to at most {_MAX_NAME} of a-z, 0-9 and single hyphens")
+        problems.append(f"{place} is skipped: rename its folder to at most {_MAX_NAME} of a-z, 0-9 and single hyphens")
         return None
     name = document.text("name")
     if name != folder:
-        problems.append(f"{shown}: the name {_shown(name)!r} is not that of its folder, which is used instead")
-    description = _one_line(document.text("description"))
+        problems.append(f"{place}: the name {shown(name)!r} is not that of its folder, which is used instead")
+    description = one_line(document.text("description"))
     if not description:
-        problems.append(f"{shown} has no description; its first paragraph is used instead")
-        description = _one_line(document.body.strip().partition("\n\n")[0])
+        problems.append(f"{place} has no description; its first paragraph is used instead")
+        description = one_line(document.body.strip().partition("\n\n")[0])
     if len(description) > MAX_DESCRIPTION:
-        problems.append(f"{shown}: the description has more than {MAX_DESCRIPTION:,} characters, and is cut off")
+        problems.append(f"{place}: the description has more than {MAX_DESCRIPTION:,} characters, and is cut off")
     return Skill(
         folder,
-        _shortened(description, MAX_DESCRIPTION),
+        shortened(description, MAX_DESCRIPTION),
         file.path,
         for_model=not document.flag("disable-model-invocation", default=False),
         for_user=document.flag("user-invocable", default=True),
@@ -131,40 +124,3 @@ def _read_skill(file: ExtensionFile, problems: list[str]) -> Skill | None:
 
 def _is_name(text: str) -> bool:
     return len(text) <= _MAX_NAME and _NAME.fullmatch(text) is not None
-
-
-def _even_length(lengths: Sequence[int], room: int) -> int:
-    """Return the largest length to which all texts can be shortened so that they fit."""
-    for done, length in enumerate(sorted(lengths)):
-        share = room // (len(lengths) - done)
-        if share < length:
-            return share
-        room -= length
-    return MAX_DESCRIPTION
-
-
-def _shortened(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
-
-
-def _names(names: Sequence[str], room: int) -> str:
-    text = ", ".join(names)
-    if len(text) <= room:
-        return text
-    kept = text[: room - 100].rpartition(", ")[0]
-    left = len(names) - kept.count(", ") - 1
-    return f"{kept}\n\n{left} more skills are left out here: `skill` without a name lists all."
-
-
-def _one_line(text: str) -> str:
-    return " ".join(strip_escapes(text).split())
-
-
-def _shown(text: str | Path) -> str:
-    return escape_controls(str(text)).replace("\n", " ")
-
-
-def _reason(error: NotAFile | OSError | UnicodeDecodeError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not UTF-8 text"
-    return f"it is {error}" if isinstance(error, NotAFile) else f"{error.strerror}".lower()

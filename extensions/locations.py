@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-Kind: TypeAlias = Literal["skill", "command", "subagent", "rules", "output style", "script tool"]
+Kind: TypeAlias = Literal["skill", "command", "subagent", "rules", "output style", "script tool", "task"]
 Level: TypeAlias = Literal["project", "user", "plugin", "bundled"]
 
 FOLDERS: Mapping[Kind, str] = {
@@ -20,6 +20,7 @@ FOLDERS: Mapping[Kind, str] = {
     "rules": "rules",
     "output style": "output-styles",
     "script tool": "tools",
+    "task": "tasks",
 }
 """Folder of each kind in a root."""
 ROOTS: Mapping[str, frozenset[Kind]] = {
@@ -28,7 +29,7 @@ ROOTS: Mapping[str, frozenset[Kind]] = {
     ".agents": frozenset({"skill"}),
 }
 """Roots in a project or in the user's home, the strongest first, with the kinds that they may contain."""
-_SUFFIXES: Mapping[Kind, tuple[str, ...]] = {"command": (".md", ".toml"), "script tool": (".toml",)}
+_SUFFIXES: Mapping[Kind, tuple[str, ...]] = {"command": (".md", ".toml"), "script tool": (".toml",), "task": (".toml",)}
 
 MOST_ENTRIES = 1_000
 """Maximum number of entries that are looked at in one folder."""

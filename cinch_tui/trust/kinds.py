@@ -18,9 +18,10 @@ Kind: TypeAlias = Literal[
     "subagent",
     "output style",
     "script tool",
+    "task",
 ]
 CLAUDE: Kind = "Claude Code settings"
-LOADED: frozenset[Kind] = frozenset({"instructions", "configuration", CLAUDE, "MCP servers", "skill"})
+LOADED: frozenset[Kind] = frozenset({"instructions", "configuration", CLAUDE, "MCP servers", "skill", "task"})
 """Kinds that this version of cinch uses; the others are shown and trusted along with them."""
 _RUNS_CODE = re.compile(r"!`|^\s*(?:hooks|mcpServers|permissionMode|allowed-tools|shell)\s*[:=]", re.MULTILINE)
 """A shell line of a command, or metadata that runs programs or loosens permissions."""
@@ -139,4 +140,5 @@ _SUMMARIES: Mapping[Kind, Callable[[str], str]] = {
     "subagent": _definition,
     "output style": _lines,
     "script tool": _hook,
+    "task": _lines,
 }

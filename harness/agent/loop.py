@@ -75,6 +75,8 @@ async def _take_turns(run: Run, pending: tuple[Message, ...]) -> AgentEnd:
             if stop is not None:
                 append_messages(run, pending)
                 return _stopped(stop)
+            # What a hook adds before a turn is part of it.
+            pending = (*pending, *run.inbox.take_notices())
             after = await _next_step(run, await _take_turn(run, pending))
             if isinstance(after, AgentEnd):
                 return after

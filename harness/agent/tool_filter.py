@@ -19,6 +19,8 @@ from harness.messages import AssistantMessage, Message, UserMessage
 from harness.ports.tool import Tool
 
 WORD_PATTERN = re.compile(r"[^\W\d_]+")
+ALWAYS_OFFERED = ("ask_user", "call_tool", "find_tools", "recall", "submit_plan", "todo")
+"""Name patterns of tools that concern the conversation, which every task needs."""
 SUFFIXES = ("ing", "ed", "es", "er", "s", "d", "e")
 
 
@@ -58,7 +60,7 @@ class RelevantTools(Struct, frozen=True):
 
     categories: Mapping[str, ToolCategory] = field(default_factory=lambda: CODING)
     """Categories by name."""
-    always: tuple[str, ...] = ("ask_user", "call_tool", "find_tools", "recall", "submit_plan", "todo")
+    always: tuple[str, ...] = ALWAYS_OFFERED
     """Name patterns of tools that are always offered."""
     most: int = 0
     """Maximum number of tools to offer; 0 = unlimited.

@@ -116,7 +116,10 @@ class Hooks:
         """Run after `AgentEnd`, on every path."""
 
     async def before_turn(self, messages: Sequence[Message], turn: int) -> TurnVerdict:
-        """Run before `TurnStart`; `Stop` ends the run without another turn event. `turn` counts from 1 in this run."""
+        """Run before `TurnStart`; `Stop` ends the run without another turn event, `Inject` adds a message to the turn.
+
+        `turn` counts from 1 in this run.
+        """
         return None
 
     async def after_turn(self, end: TurnEnd) -> TurnVerdict:

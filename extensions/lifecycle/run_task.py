@@ -1,0 +1,131 @@
+"""Task type of one run, as a hook: finds it, instructs the model, and applies its tools, limits and completion."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from fnmatch import fnmatchcase
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from extensions.lifecycle.task_types import TaskType
+from harness.agent.limits import Limits, Meter
+from harness.agent.tool_filter import ALWAYS_OFFERED
+from harness.messages import AssistantMessage, Message, ToolCall, UserMessage
+from harness.ports.hooks import Block, Hooks, Inject, Stop, TurnVerdict
+
+
+class ChosenTask(Struct, frozen=True):
+    """Task type of a run, with the instructions for the model."""
+
+    task: TaskType
+    """The task type."""
+    instructions: str = ""
+    """Text of its template."""
+
+
+_HEAD = "[Task type: "
+
+Choose: TypeAlias = Callable[[UserMessage], Awaitable[ChosenTask | None]]
+"""Function that returns the task type of a prompt; None if it has none."""
+
+
+class RunTask(Hooks):
+    """Applies the task type of a run, which it finds before the first turn, after the guardrails.
+
+    The declared tools stay the same, since services cache a request by its beginning: calls of others are blocked.
+    Subagents have the tools of the task type, and their cost counts.
+
+    Args:
+        choose: Function that returns the task type of the prompt, or of the prompt that the run continues.
+    """
+
+    is_shared = True
+
+    def __init__(self, choose: Choose) -> None:
+        self._choose = choose
+        self._task: TaskType | None = None
+        self._is_decided = False
+        self._meter = Meter(Limits(max_turns=0))
+        self._continuations = 0
+
+    async def before_turn(self, messages: Sequence[Message], turn: int) -> TurnVerdict:
+        if not self._is_decided:
+            self._is_decided = True
+            return await self._begin(messages)
+        self._meter.turns = turn - 1
+        limit = self._meter.exceeded()
+        return Stop(f"{limit.message} for tasks of the type {self._name}") if limit else None
+
+    async def _begin(self, messages: Sequence[Message]) -> Inject | None:
+        prompt = latest_prompt(messages)
+        chosen = await self._choose(prompt) if prompt else None
+        if chosen is None:
+            return None
+        task = self._task = chosen.task
+        self._meter.limits = task.limits
+        self.counts_cost = task.limits.max_cost > 0
+        text = message_for(chosen)
+        return Inject(text) if text and prompt and _is_new(messages, prompt) else None
+
+    async def after_model(self, reply: AssistantMessage) -> None:
+        self._meter.ledger.priced += reply.usage
+
+    async def before_tool(self, call: ToolCall) -> Block | None:
+        if not self.reviews(call.name):
+            return None
+        return Block(
+            f"The tool {call.name} is not available for tasks of the type {self._name}. Use one of: "
+            f"{', '.join(self._task.tools if self._task else ())}; or explain to the user what it was needed for."
+        )
+
+    def reviews(self, tool_name: str) -> bool:
+        return self._task is not None and not allows_tool(self._task, tool_name)
+
+    async def before_stop(self, reply: AssistantMessage) -> Inject | None:
+        task = self._task
+        if task is None or not task.markers or self._continuations >= task.max_continuations:
+            return None
+        text = reply.text.casefold()
+        if any(marker.casefold() in text for marker in task.markers):
+            return None
+        self._continuations += 1
+        return Inject(
+            f"[The task is not marked as complete. Continue with it. When it is complete, or cannot be completed "
+            f"without the user, end your reply with {task.markers[0]}.]"
+        )
+
+    @property
+    def _name(self) -> str:
+        return self._task.name if self._task else ""
+
+
+def latest_prompt(messages: Sequence[Message]) -> UserMessage | None:
+    """Return the last message of the user."""
+    return next((each for each in reversed(messages) if isinstance(each, UserMessage) and not each.synthetic), None)
+
+
+def _is_new(messages: Sequence[Message], prompt: UserMessage) -> bool:
+    """Return True if a run begins with this prompt, and does not continue an earlier one."""
+    after = messages[messages.index(prompt) + 1 :]
+    return not any(
+        isinstance(each, AssistantMessage) or (isinstance(each, UserMessage) and each.text.startswith(_HEAD))
+        for each in after
+    )
+
+
+def allows_tool(task: TaskType, name: str) -> bool:
+    """Return True if runs of a task type may use a tool; those that only concern the conversation always may."""
+    return not task.tools or any(fnmatchcase(name, pattern) for pattern in (*task.tools, *ALWAYS_OFFERED))
+
+
+def message_for(chosen: ChosenTask) -> str:
+    """Return the message to the model about the task type of its run; empty if it changes nothing for the model."""
+    task = chosen.task
+    rules: list[str] = []
+    if task.tools:
+        rules.append(f"Use only these tools: {', '.join(task.tools)}.")
+    if task.markers:
+        rules.append(f"End the reply that completes the task with {task.markers[0]}.")
+    head = f"{_HEAD}{' '.join((f'{task.name}.', *rules))}]"
+    return "\n\n".join((head, chosen.instructions)) if chosen.instructions else head if rules else ""

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from cinch_tui.config.paths import PROJECT_FOLDER
 from cinch_tui.config.variables import expand_variables
+from cinch_tui.plugin_folders import installed_roots
 from cinch_tui.trust.inventory import (
     LARGEST,
     SERVER_FILES,
@@ -25,9 +26,14 @@ from harness.workspace.disk import read_beginning
 if TYPE_CHECKING:
     from cinch_tui.config.options import Options
     from cinch_tui.config.server_keys import ServerTable
+    from extensions.locations import Root
     from tools.mcp.auth.token_store import TokenStore
     from tools.mcp.server_config import McpServer
 
+PLUGIN_SERVERS = ".mcp.json"
+"""File with the servers of an installed plugin."""
+PLUGIN_ROOT = "${CLAUDE_PLUGIN_ROOT}"
+"""Folder of the plugin, in the configuration of its servers."""
 _STRONGER = ("project", "local", "managed")
 """Layers that win over `.mcp.json`."""
 
@@ -73,13 +79,16 @@ def login_store(options: Options) -> TokenStore:
 
 
 def read_servers(options: Options) -> ConfiguredServers:
-    """Return the servers of all files: managed > project-local > project > `.mcp.json` > user. Reads files."""
+    """Return the servers of all files: managed > project-local > project > `.mcp.json` > user > plugins. Reads files."""
     if not options.uses_servers:
         return ConfiguredServers()
     files = list(_project_files(options.cwd))
-    if not files and not options.servers:
+    plugins = [root for root in installed_roots(options.paths)[0] if (root.path / PLUGIN_SERVERS).is_file()]
+    if not files and not options.servers and not plugins:
         return ConfiguredServers()
     found = _Servers(options)
+    for root in plugins:
+        found.add_plugin(root)
     for table in options.servers:
         if table.layer not in _STRONGER:
             found.add_table(table)
@@ -143,6 +152,24 @@ class _Servers:
         folder = path.parent.parent if path.parent.name == PROJECT_FOLDER else path.parent
         for server in imported.servers:
             self._put(server, folder)
+
+    def add_plugin(self, root: Root) -> None:
+        """Add the servers of a plugin: `plugin_PLUGIN_SERVER`, as in Claude Code, so that its rules match them."""
+        # Imported here because few plugins have servers.
+        from tools.mcp.import_files import map_texts, parse_servers
+
+        path = root.path / PLUGIN_SERVERS
+        try:
+            data = _content(path)
+        except (OSError, NotAFile) as error:
+            self._notices.append(f"{path} cannot be read: {error}")
+            return
+        imported = parse_servers(data.decode("utf-8", "replace"), str(path))
+        self._notices += imported.problems
+        for server in imported.servers:
+            server = map_texts(server, lambda text: text.replace(PLUGIN_ROOT, str(root.path)))
+            env = {"CLAUDE_PLUGIN_ROOT": str(root.path), **server.env} if server.command else server.env
+            self._put(replace(server, name=f"plugin_{root.plugin}_{server.name}", env=env), None)
 
     def result(self) -> ConfiguredServers:
         servers: list[McpServer] = []

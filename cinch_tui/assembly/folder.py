@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
+from cinch_tui.plugin_folders import installed_roots
 from cinch_tui.trust.inventory import Inventory, extension_folders
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
@@ -53,21 +54,27 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
     files, trust = await asyncio.to_thread(folder_state, options, root)
     loaded = await load_instructions(root, options.paths.config, project=trust.is_trusted)
     environment = await asyncio.to_thread(describe_environment, root)
-    roots = await asyncio.to_thread(_roots, options, settings, root, files, trust)
+    plugins, plugin_problems = await asyncio.to_thread(installed_roots, options.paths)
+    roots = (*await asyncio.to_thread(_roots, options, settings, root, files, trust), *plugins, BUNDLED)
     skills = await asyncio.to_thread(load_skills, roots)
     return Folder(
         prompt=options.system or build_system_prompt(environment, loaded.instructions, skills_section(skills.skills)),
         instructions=quoted(loaded.instructions),
         trust=trust,
         ignored=tuple(files.label(each.path) for each in files.found if each.path in trust.inert),
-        problems=(*loaded.problems, *skills.problems, *skipped_notices(files, trust, headless=options.headless)),
+        problems=(
+            *loaded.problems,
+            *skills.problems,
+            *plugin_problems,
+            *skipped_notices(files, trust, headless=options.headless),
+        ),
         roots=roots,
         skills=skills.skills,
     )
 
 
 def _roots(options: Options, settings: Settings, root: Path, files: Inventory, trust: FolderTrust) -> tuple[Root, ...]:
-    """Return the folders with extensions: of a project, the nearest first, of the user, and those of cinch."""
+    """Return the folders with extensions: of a project, the nearest first, and of the user."""
     usable = {each.path for each in files.found if trust.is_trusted and each.path not in trust.inert}
 
     def is_active(path: Path) -> bool:
@@ -83,4 +90,4 @@ def _roots(options: Options, settings: Settings, root: Path, files: Inventory, t
     home = options.environ.get("HOME")
     if home:
         roots += [each for each in roots_in(Path(home), "user", claude=claude) if each.path.name != ".cinch"]
-    return (*roots, BUNDLED)
+    return tuple(roots)

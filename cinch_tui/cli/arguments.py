@@ -9,7 +9,18 @@ from typing import Any, Literal, NoReturn
 
 from cinch_tui import __version__
 
-COMMANDS = ("sessions", "config", "models", "doctor", "keys", "permissions", "mcp", "openapi", "reset-terminal")
+COMMANDS = (
+    "sessions",
+    "config",
+    "models",
+    "doctor",
+    "keys",
+    "permissions",
+    "mcp",
+    "plugin",
+    "openapi",
+    "reset-terminal",
+)
 _VERBS = {
     "sessions": (
         "list",
@@ -28,6 +39,7 @@ _VERBS = {
     "config": ("show", "path", "edit", "trust"),
     "permissions": ("explain", "list", "suggest", "import"),
     "openapi": ("list",),
+    "plugin": ("add", "list", "show", "update", "enable", "disable", "remove"),
     "mcp": (
         "add",
         "add-json",
@@ -118,6 +130,7 @@ commands:
   cinch models [PROVIDER]    list available models, or those of one provider
   cinch doctor [PROVIDER]    check configuration, connections and keys
   cinch mcp COMMAND          manage MCP servers; offer cinch's tools as one
+  cinch plugin COMMAND       add and manage plugin folders
   cinch openapi list [NAME]  list the tools of APIs with an OpenAPI document
   cinch permissions COMMAND  explain decisions on calls; list rules
   cinch keys [--list]        inspect key presses, or list all key bindings

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
 
 from cinch_tui.fuzzy_match import did_you_mean
 from cinch_tui.print_mode.output import Output
+from cinch_tui.subcommands.action_parser import ActionParser
 from harness.errors import ConfigError
 
 HELP = """\
@@ -84,14 +83,11 @@ def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
     return status
 
 
-class McpParser(argparse.ArgumentParser):
+class McpParser(ActionParser):
     """Parser of one action."""
 
     def __init__(self, action: str) -> None:
-        super().__init__(prog=f"cinch mcp {action}", add_help=False, allow_abbrev=False)
-
-    def error(self, message: str) -> NoReturn:
-        raise ConfigError(f"{self.prog}: {message}; see cinch mcp --help")
+        super().__init__("mcp", action)
 
 
 def warn(text: str) -> None:

@@ -1,0 +1,27 @@
+"""Installed plugins of the user, as a start uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cinch_tui.config.paths import Paths
+    from extensions.locations import Root
+    from extensions.plugins.store import PluginStore
+
+
+def plugin_store(paths: Paths) -> PluginStore:
+    """Return the installed plugins."""
+    from extensions.plugins.store import PluginStore  # few users have plugins
+
+    return PluginStore(paths.data / "plugins")
+
+
+def installed_roots(paths: Paths) -> tuple[Sequence[Root], Sequence[str]]:
+    """Return a root for each enabled plugin, and problems for the user. Costs one look-up without plugins."""
+    if not (paths.data / "plugins").is_dir():
+        return (), ()
+    from extensions.plugins.store import plugin_roots  # few users have plugins
+
+    return plugin_roots(plugin_store(paths))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,7 +79,7 @@ def login_store(options: Options) -> TokenStore:
 
 
 def read_servers(options: Options) -> ConfiguredServers:
-    """Return the servers of all files: managed > project-local > project > `.mcp.json` > user > plugins. Reads files."""
+    """Return all servers: managed > project-local > project > `.mcp.json` > user > plugins. Reads files."""
     if not options.uses_servers:
         return ConfiguredServers()
     files = list(_project_files(options.cwd))
@@ -87,16 +87,11 @@ def read_servers(options: Options) -> ConfiguredServers:
     if not files and not options.servers and not plugins:
         return ConfiguredServers()
     found = _Servers(options)
-    for root in plugins:
-        found.add_plugin(root)
-    for table in options.servers:
-        if table.layer not in _STRONGER:
-            found.add_table(table)
+    found.add_plugins(plugins)
+    found.add_tables(is_strong=False)
     for path in files:
         found.add_file(path)
-    for table in options.servers:
-        if table.layer in _STRONGER:
-            found.add_table(table)
+    found.add_tables(is_strong=True)
     return found.result()
 
 
@@ -120,7 +115,13 @@ class _Servers:
         self._notices: list[str] = []
         self._invalid: list[InvalidServer] = []
 
-    def add_table(self, table: ServerTable) -> None:
+    def add_tables(self, *, is_strong: bool) -> None:
+        """Add the servers of the layers that win over `.mcp.json`, or of the others."""
+        for table in self._options.servers:
+            if (table.layer in _STRONGER) is is_strong:
+                self._add_table(table)
+
+    def _add_table(self, table: ServerTable) -> None:
         below = self._servers.get(table.name)
         if not table.is_trusted:
             self._untrusted += [table.server()] if table.is_definition else []
@@ -153,8 +154,12 @@ class _Servers:
         for server in imported.servers:
             self._put(server, folder)
 
-    def add_plugin(self, root: Root) -> None:
-        """Add the servers of a plugin: `plugin_PLUGIN_SERVER`, as in Claude Code, so that its rules match them."""
+    def add_plugins(self, roots: Iterable[Root]) -> None:
+        """Add the servers of plugins: `plugin_PLUGIN_SERVER`, as in Claude Code, so that its rules match them."""
+        for root in roots:
+            self._add_plugin(root)
+
+    def _add_plugin(self, root: Root) -> None:
         # Imported here because few plugins have servers.
         from tools.mcp.import_files import map_texts, parse_servers
 

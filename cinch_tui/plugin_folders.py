@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cinch_tui.fuzzy_match import did_you_mean
+from harness.errors import ConfigError
+
 if TYPE_CHECKING:
     from cinch_tui.config.paths import Paths
     from extensions.locations import Root
-    from extensions.plugins.store import PluginStore
+    from extensions.plugins.store import InstalledPlugin, PluginStore
 
 
 def plugin_store(paths: Paths) -> PluginStore:
@@ -25,3 +28,15 @@ def installed_roots(paths: Paths) -> tuple[Sequence[Root], Sequence[str]]:
     from extensions.plugins.store import plugin_roots  # few users have plugins
 
     return plugin_roots(plugin_store(paths))
+
+
+def find_plugin(name: str, store: PluginStore) -> InstalledPlugin:
+    """Return an installed plugin.
+
+    Raises:
+        ConfigError: No plugin has this name.
+    """
+    plugins = store.plugins()
+    if name not in plugins:
+        raise ConfigError(f"no plugin is named {name!r}{did_you_mean(name, plugins, otherwise='; cinch plugin list')}")
+    return plugins[name]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from cinch_tui.config.paths import find_paths
 from cinch_tui.fuzzy_match import did_you_mean
-from cinch_tui.plugin_folders import plugin_store
+from cinch_tui.plugin_folders import find_plugin, plugin_store
 from cinch_tui.print_mode.output import Output
 from cinch_tui.reports.plugins import detail_lines, summary_lines
 from cinch_tui.subcommands.action_parser import ActionParser
@@ -61,18 +61,6 @@ def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
         )
     _ACTIONS[action](arguments, store, out)
     return 0
-
-
-def find_plugin(name: str, store: PluginStore) -> InstalledPlugin:
-    """Return an installed plugin.
-
-    Raises:
-        ConfigError: No plugin has this name.
-    """
-    plugins = store.plugins()
-    if name not in plugins:
-        raise ConfigError(f"no plugin is named {name!r}{did_you_mean(name, plugins, otherwise='; cinch plugin list')}")
-    return plugins[name]
 
 
 def _list(argv: list[str], store: PluginStore, out: Output) -> None:

@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from cinch_tui.fuzzy_match import did_you_mean
+from cinch_tui.plugin_folders import find_plugin
 from cinch_tui.print_mode.output import Output
 from cinch_tui.reports.plugins import detail_lines, origin
 from cinch_tui.subcommands.action_parser import ActionParser
-from cinch_tui.subcommands.plugin import find_plugin
 from extensions.plugins.contents import PluginContents, read_contents
 from extensions.plugins.preparation import Preparation, PreparedPlugin
 from extensions.plugins.staging import file_hashes

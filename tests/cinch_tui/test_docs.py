@@ -39,6 +39,7 @@ def test_every_named_flag_exists(page: Path, capsys: pytest.CaptureFixture[str])
         parse_arguments(["--help"])
     of_subcommands = {"--all", "--json", "--providers", "--offline", "--mode"}
     main(["mcp", "--help"])
+    main(["plugin", "--help"])
     of_examples = {"--demo", "--jinja", "--config", "--enable-auto-tool-choice", "--tool-call-parser", "--with"}
     of_the_scripted_model = {"--port", "--repeat"}
     of_benchmarks = {"--jobs", "--seed"}

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from cinch_tui.reports.notices import NoticeLevel
     from harness.context.history import History
     from harness.events import Event
-    from harness.messages import ModelSpec
-    from harness.ports.provider import Model
     from harness.session.recorder import SessionRecorder
 
 logger = logging.getLogger(__name__)
@@ -84,7 +82,7 @@ class AutomaticTitles:
         if not prompt or not reply:
             return
         self._asked.add(agent.session_id)
-        model = await asyncio.to_thread(_title_model, self._session.settings.sessions.title_model, assembly)
+        model = await assembly.connect_cheap(self._session.settings.sessions.title_model)
         if model is None:
             return
         try:
@@ -117,22 +115,3 @@ def _text_at(history: History, index: int | None) -> str:
 
     message = None if index is None else history.message_at(index)
     return "" if message is None or isinstance(message, CustomMessage) else message.text
-
-
-def _title_model(name: str, assembly: Assembly) -> Model | None:
-    """Connect the model for titles; None if the provider in use has no known cheap model."""
-    name = name or _small_model(assembly.agent.state.model.spec, assembly)
-    return assembly.connect(name, "off") if name else None
-
-
-def _small_model(spec: ModelSpec, assembly: Assembly) -> str:
-    """Return the cheap model of the provider in use; empty at another address, where it may not exist."""
-    from cinch_tui.models.connecting import endpoint_of
-    from providers.installed import find_preset
-
-    preset = find_preset(spec.provider)
-    if preset is None or not preset.small_model:
-        return ""
-    if not endpoint_of(preset, spec.base_url or None, assembly.keys).is_vendors_own:
-        return ""
-    return f"{preset.name}/{preset.small_model}"

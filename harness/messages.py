@@ -161,7 +161,17 @@ class Usage(Tagged, frozen=True):
 
 
 UsageSource: TypeAlias = Literal[
-    "", "subagent", "side_question", "parallel", "judge", "aborted", "title", "compaction", "handoff", "sampling"
+    "",
+    "subagent",
+    "side_question",
+    "parallel",
+    "judge",
+    "aborted",
+    "title",
+    "compaction",
+    "handoff",
+    "sampling",
+    "task",
 ]
 """Use of tokens that belong to no reply in the history; `aborted` is a reply that was discarded; empty: unknown."""
 

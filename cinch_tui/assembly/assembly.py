@@ -17,10 +17,11 @@ from cinch_tui.assembly.skill_access import with_skills
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.mcp_session import McpSession
-from cinch_tui.models.connecting import connect, connect_spec, full_name
+from cinch_tui.models.connecting import connect, connect_spec, full_name, small_model
 from cinch_tui.permissions import reload_rules
 from cinch_tui.reports.notices import lost_jobs_notice
 from cinch_tui.session_recording import SessionRecording
+from cinch_tui.task_session import TaskSession
 from harness.agent.agent import Agent
 from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.errors import ConfigError, SessionLocked
@@ -51,6 +52,7 @@ class Assembly(Struct):
     reminders: EnvironmentReminders
     apis: ApiTools
     mcp: McpSession
+    tasks: TaskSession
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
@@ -74,6 +76,15 @@ class Assembly(Struct):
         model = connect(name, base_url=base_url or None, credentials=self.keys, thinking=thinking)
         self.prepare(model)
         return model
+
+    async def connect_cheap(self, name: str = "") -> Model | None:
+        """Connect a model for small tasks: the named one, else the cheap one of the provider in use, if it is known.
+
+        Raises:
+            ConfigError: the model is not available.
+        """
+        name = name or small_model(self.agent.state.model.spec, self.keys)
+        return await asyncio.to_thread(self.connect, name, "off") if name else None
 
     def prepare(self, model: Model) -> None:
         """Report replayed requests that differ from recorded ones; cache the price lookup, which is slow, for a day."""
@@ -202,7 +213,12 @@ class Assembly(Struct):
         self.reminders.project = folder.trust.is_trusted
         self.agent.set_tools(with_skills(self.agent.state.tools, folder, self.workspace, settings))
         self.agent.set_system_prompt(folder.prompt)
+        problems += await self.load_tasks()
         return problems + await self.apis.load(options, settings) + await self.mcp.load(options, settings)
+
+    async def load_tasks(self) -> list[str]:
+        """Use the task types of the folder, and return problems for the user."""
+        return await self.tasks.load(self.folder.roots, self.settings.tasks, self.connect_cheap)
 
     def close(self) -> None:
         """Write pending records and release the session file."""

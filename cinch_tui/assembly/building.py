@@ -20,6 +20,7 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.mcp_session import McpSession
 from cinch_tui.models.connecting import choose_model, optional_models
 from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules
+from cinch_tui.task_session import TaskSession
 from cinch_tui.web_options import secret_variables, web_options
 from harness.agent.agent import Agent
 from harness.execution.spill import forget_old_spills
@@ -51,7 +52,7 @@ async def assemble(
 
     Raises:
         NoModel: no model was named and no provider has a key.
-        ConfigError, SessionError: the configuration or the session is invalid.
+        ConfigError, SessionError: the configuration or the session is invalid, or the task type does not exist.
     """
     keys = KeyStore(options.paths, options.environ)
     if model is None:
@@ -60,6 +61,8 @@ async def assemble(
     summarizer = assembly.agent.options.compact_model
     for each in (model, *assembly.agent.options.fallback, *([summarizer] if summarizer else [])):
         assembly.prepare(each)
+    assembly.warnings.extend(await assembly.load_tasks())
+    assembly.tasks.choose(options.task)
     assembly.warnings.extend(await assembly.apis.load(options, settings))
     if loaded is None:
         assembly.start_session()
@@ -111,6 +114,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         reminders,
         ApiTools(agent),
         McpSession(agent, options, settings),
+        TaskSession(agent, options),
         warnings=[*folder.problems, *warnings],
     )
 

@@ -85,6 +85,7 @@ OPTIONS: dict[str, dict[str, Any]] = {  # Any: each argument of `add_argument` h
     "--base-url": {"metavar": "URL", "help": "API base URL"},
     "--thinking": {"metavar": "LEVEL", "help": "thinking level: off, minimal, low, medium, high, extra-high"},
     "--system": {**_TEXT, "metavar": "TEXT", "help": "replace the system prompt"},
+    "--task": {**_TEXT, "metavar": "TYPE", "help": "task type of the first prompt; none: no type"},
     "--plan": {**_SETTING, "help": "start in plan mode: read-only until you accept a plan"},
     "--approve": {
         "metavar": "MODE",
@@ -194,6 +195,7 @@ class Arguments(argparse.Namespace):
     add_dir: list[str]
     config: str
     system: str
+    task: str
     record: str
     verbose: bool
     require_mcp: bool

@@ -68,6 +68,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         keep_session=arguments.keep_session,
         add_dirs=tuple(working_folder(name, "--add-dir") for name in arguments.add_dir),
         system=arguments.system,
+        task=arguments.task,
         verbose=arguments.verbose,
         require_mcp=arguments.require_mcp,
         notices=config.notices,

@@ -117,7 +117,7 @@ def _configure_runs(agent: Agent, settings: Settings) -> None:
         steering_mode=wanted.steering_mode,
         execution=wanted.execution,
         subagents=wanted.subagents,
-        hooks=wanted.hooks,
+        hooks=(*wanted.hooks, *(each for each in agent.options.hooks if not isinstance(each, LoopDetection))),
         window=wanted.window,
     )
     agent.state.max_tokens = wanted.max_tokens

@@ -44,6 +44,8 @@ class Options(Struct, frozen=True):
     keep_session: bool = True
     add_dirs: tuple[Path, ...] = ()
     system: str = ""
+    task: str = ""
+    """Task type of the first prompt; empty to find it from the prompt."""
     verbose: bool = False
     require_mcp: bool = False
     """True to fail in print mode if an MCP server is not connected."""

@@ -139,6 +139,16 @@ def endpoint_of(preset: Preset, base_url: str | None, credentials: Credentials |
         return providers.endpoint_of(preset, base_url, credentials)
 
 
+def small_model(spec: ModelSpec, keys: KeyStore) -> str:
+    """Return the cheap model of the provider in use; empty at another address, where it may not exist."""
+    preset = find_preset(spec.provider)
+    if preset is None or not preset.small_model:
+        return ""
+    if not endpoint_of(preset, spec.base_url or None, keys).is_vendors_own:
+        return ""
+    return f"{preset.name}/{preset.small_model}"
+
+
 @contextmanager
 def with_app_hints() -> Generator[None]:
     """Add hints for users of the app to a ConfigError of the library."""

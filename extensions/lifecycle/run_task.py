@@ -20,6 +20,8 @@ class ChosenTask(Struct, frozen=True):
 
     task: TaskType
     """The task type."""
+    reason: str = ""
+    """Reason for it, for users and the model."""
     instructions: str = ""
     """Text of its template."""
 
@@ -49,6 +51,9 @@ class RunTask(Hooks):
         self._meter = Meter(Limits(max_turns=0))
         self._continuations = 0
 
+    def for_run(self) -> RunTask:
+        return RunTask(self._choose)
+
     async def before_turn(self, messages: Sequence[Message], turn: int) -> TurnVerdict:
         if not self._is_decided:
             self._is_decided = True
@@ -65,8 +70,7 @@ class RunTask(Hooks):
         task = self._task = chosen.task
         self._meter.limits = task.limits
         self.counts_cost = task.limits.max_cost > 0
-        text = message_for(chosen)
-        return Inject(text) if text and prompt and _is_new(messages, prompt) else None
+        return Inject(message_for(chosen)) if prompt and _is_new(messages, prompt) else None
 
     async def after_model(self, reply: AssistantMessage) -> None:
         self._meter.ledger.priced += reply.usage
@@ -120,12 +124,13 @@ def allows_tool(task: TaskType, name: str) -> bool:
 
 
 def message_for(chosen: ChosenTask) -> str:
-    """Return the message to the model about the task type of its run; empty if it changes nothing for the model."""
-    task = chosen.task
-    rules: list[str] = []
-    if task.tools:
-        rules.append(f"Use only these tools: {', '.join(task.tools)}.")
-    if task.markers:
-        rules.append(f"End the reply that completes the task with {task.markers[0]}.")
-    head = f"{_HEAD}{' '.join((f'{task.name}.', *rules))}]"
-    return "\n\n".join((head, chosen.instructions)) if chosen.instructions else head if rules else ""
+    """Return the message to the model about the task type of its run; users see its first paragraph."""
+    task, limit = chosen.task, chosen.task.limits.max_turns
+    reason = f" ({chosen.reason})" if chosen.reason else ""
+    rules = [
+        f"Use only these tools: {', '.join(task.tools)}." if task.tools else "",
+        f"The run ends after {limit} turn{'' if limit == 1 else 's'}." if limit else "",
+        f"End the reply that completes the task with {task.markers[0]}." if task.markers else "",
+    ]
+    head = f"{_HEAD}{' '.join(filter(None, (f'{task.name}{reason}.', *rules)))}]"
+    return f"{head}\n\n{chosen.instructions}" if chosen.instructions else head

@@ -23,19 +23,15 @@ from providers.demo import Break, DemoProvider, Reply, scripted
 from tools.delegate import DelegateTool
 
 
-class Session(Hooks):
-    """Task types of the prompts of a test, one `RunTask` per run as in the app."""
-
-    is_shared = True
+class Session(RunTask):
+    """Gives all prompts of a test the same task type."""
 
     def __init__(self, chosen: ChosenTask | None) -> None:
+        super().__init__(self._find)
         self.prompts: list[str] = []
         self._chosen = chosen
 
-    def for_run(self) -> Hooks:
-        return RunTask(self._choose)
-
-    async def _choose(self, prompt: UserMessage) -> ChosenTask | None:
+    async def _find(self, prompt: UserMessage) -> ChosenTask | None:
         self.prompts.append(prompt.text)
         return self._chosen
 
@@ -58,18 +54,18 @@ def requests(agent: Agent) -> list[list[str]]:
 
 
 async def test_instructions_are_in_the_first_request_and_stay_in_the_conversation(tmp_path: Path):
-    session = Session(ChosenTask(TaskType("bug-fix"), "Write a test first."))
+    session = Session(ChosenTask(TaskType("bug-fix"), "matches crashes", "Write a test first."))
     agent = agent_of(tmp_path, session, "done", "done")
 
     await agent.prompt("It crashes.")
 
-    assert requests(agent) == [["It crashes.", "[Task type: bug-fix.]\n\nWrite a test first."]]
+    assert requests(agent) == [["It crashes.", "[Task type: bug-fix (matches crashes).]\n\nWrite a test first."]]
     assert texts(agent.messages) == requests(agent)[0]
     assert session.prompts == ["It crashes."]
 
 
-async def test_type_without_effect_on_the_model_adds_no_message(tmp_path: Path):
-    agent = agent_of(tmp_path, Session(ChosenTask(TaskType("chat", limits=Limits(max_turns=9)))), "done")
+async def test_prompt_without_a_type_is_sent_as_it_is(tmp_path: Path):
+    agent = agent_of(tmp_path, Session(None), "done")
 
     await agent.prompt("Hello")
 
@@ -133,7 +129,7 @@ async def test_stopping_the_choice_keeps_the_prompt(tmp_path: Path):
     is_choosing = asyncio.Event()
 
     class Slow(Session):
-        async def _choose(self, prompt: UserMessage) -> ChosenTask | None:
+        async def _find(self, prompt: UserMessage) -> ChosenTask | None:
             is_choosing.set()
             await asyncio.Event().wait()
             return None
@@ -149,7 +145,7 @@ async def test_stopping_the_choice_keeps_the_prompt(tmp_path: Path):
 
 async def test_failed_choice_ends_the_run_with_its_reason(tmp_path: Path):
     class Broken(Session):
-        async def _choose(self, prompt: UserMessage) -> ChosenTask | None:
+        async def _find(self, prompt: UserMessage) -> ChosenTask | None:
             raise ValueError("broken")
 
     result = await agent_of(tmp_path, Broken(None), "never").prompt("Hi")
@@ -158,7 +154,7 @@ async def test_failed_choice_ends_the_run_with_its_reason(tmp_path: Path):
 
 
 async def test_subagents_have_the_tools_of_the_type_and_no_type_of_their_own(tmp_path: Path):
-    session = Session(ChosenTask(TaskType("query", tools=("delegate*", "look")), "Be brief."))
+    session = Session(ChosenTask(TaskType("query", tools=("delegate*", "look")), "", "Be brief."))
     look, write = SimpleTool("look"), SimpleTool("write")
     model = cast({"go": [delegates("dig"), "ok"], "dig": [calls("look", "write"), "done"]})
     agent = agent_of(tmp_path, session, tools=[DelegateTool(), look, write], model=model)

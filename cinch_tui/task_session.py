@@ -54,9 +54,11 @@ class TaskSession:
         """Task type that the user chose for the next prompt; empty for none."""
         self.latest: ClassifiedPrompt | None = None
         """The latest prompt with its task type."""
+        self.classifiers: tuple[TaskClassifier, ...] = ()
+        """Classifiers of packages, asked after the rules of the task types and before a model."""
         self._agent = agent
         self._options = options
-        self._classifiers: tuple[TaskClassifier, ...] = ()
+        self._models: tuple[TaskClassifier, ...] = ()
         self._hook: RunTask | None = None
         self._lock = asyncio.Lock()
 
@@ -77,7 +79,7 @@ class TaskSession:
             loaded = await asyncio.to_thread(load_task_types, roots)
             self.types, problems = loaded.types, list(loaded.problems)
         self._attach()
-        self._classifiers = self._model_classifiers(settings.model, connect)
+        self._models = self._model_classifiers(settings.model, connect)
         if self.chosen not in ("", NONE, *(each.name for each in self.types)):
             self.chosen = ""
         return problems
@@ -142,7 +144,7 @@ class TaskSession:
 
         if self.chosen:
             return None if self.chosen == NONE else Classification(self.chosen, "chosen by the user")
-        return await classify(text, self.types, self._classifiers)
+        return await classify(text, self.types, (*self.classifiers, *self._models))
 
     async def _instructions(self, task: TaskType, text: str) -> str:
         """Return the text of a template; empty, and a notice, if it cannot be rendered."""

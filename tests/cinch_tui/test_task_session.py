@@ -88,8 +88,7 @@ async def test_type_of_a_prompt_reaches_the_model(start: Start, server: ModelSer
 
     assert texts_of(assembly.agent) == [
         "What is it?",
-        "[Task type: query (matches What). Use only these tools: read_file, grep.]\n\n"
-        "Answer on main with read_file.",
+        "[Task type: query (matches What). Use only these tools: read_file, grep.]\n\nAnswer on main with read_file.",
         "Go on.",
     ]
     tools = [request.body["tools"] for request in server.requests]

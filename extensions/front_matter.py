@@ -10,8 +10,9 @@ from harness.messages import JsonValue
 
 _BLOCK = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _LINE = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*?))?[ \t]*")
-# Values that YAML reads as something else than the text itself.
-_STRUCTURED = re.compile(r"[\[{\"'&*!|>%@`#]|.*\s#|$")
+_ITEM = re.compile(r"[ \t]*-[ \t]+(.*?)[ \t]*")
+# Values that YAML reads as something else than the text itself, except aliases: `*.py` is a pattern.
+_STRUCTURED = re.compile(r"[\[{\"'&!|>%@`#]|.*\s#|$")
 _WORDS: dict[str, JsonValue] = {"true": True, "false": False, "null": None, "~": None}
 
 
@@ -85,22 +86,38 @@ def _simple_lines(block: str) -> dict[str, JsonValue] | None:
 
 
 def _lenient_lines(block: str) -> dict[str, JsonValue]:
-    """Return the values of the lines that are `key: text`, with quotes around a text removed."""
+    """Return the values of the lines that are `key: text`, `key: [text, text]`, or `key:` above lines `- text`."""
     values: dict[str, JsonValue] = {}
+    items: list[JsonValue] = []
     for line in block.splitlines():
-        found = _LINE.fullmatch(line)
+        found, item = _LINE.fullmatch(line), _ITEM.fullmatch(line)
         if found is not None and found[2]:
             text = found[2]
-            is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-            values[found[1]] = text[1:-1] if is_quoted else _WORDS.get(text.lower(), text)
-    return values
+            is_list = text.startswith("[") and text.endswith("]")
+            values[found[1]] = [_unquoted(each.strip()) for each in _split(text[1:-1])] if is_list else _scalar(text)
+        elif found is not None:
+            items = []
+            values[found[1]] = items
+        elif item is not None:
+            items.append(_unquoted(item[1]))
+    return {key: value for key, value in values.items() if value != []}
+
+
+def _scalar(text: str) -> JsonValue:
+    plain = _unquoted(text)
+    return plain if plain != text else _WORDS.get(text.lower(), text)
+
+
+def _unquoted(text: str) -> str:
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1] if is_quoted else text
 
 
 def _split(text: str) -> list[str]:
-    """Split a text at commas outside of parentheses."""
+    """Split a text at commas outside of parentheses and braces."""
     parts, depth = [""], 0
     for character in text:
-        depth += {"(": 1, ")": -1}.get(character, 0)
+        depth += {"(": 1, ")": -1, "{": 1, "}": -1}.get(character, 0)
         if character == "," and depth <= 0:
             parts.append("")
         else:

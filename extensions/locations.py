@@ -29,7 +29,12 @@ ROOTS: Mapping[str, frozenset[Kind]] = {
     ".agents": frozenset({"skill"}),
 }
 """Roots in a project or in the user's home, the strongest first, with the kinds that they may contain."""
-_SUFFIXES: Mapping[Kind, tuple[str, ...]] = {"command": (".md", ".toml"), "script tool": (".toml",), "task": (".toml",)}
+_SUFFIXES: Mapping[Kind, tuple[str, ...]] = {
+    "command": (".md", ".toml"),
+    "rules": (".md", ".mdc"),
+    "script tool": (".toml",),
+    "task": (".toml",),
+}
 
 MOST_ENTRIES = 1_000
 """Maximum number of entries that are looked at in one folder."""

@@ -22,6 +22,7 @@ from cinch_tui.permissions import reload_rules
 from cinch_tui.reports.notices import lost_jobs_notice
 from cinch_tui.session_recording import SessionRecording
 from cinch_tui.task_session import TaskSession
+from extensions.path_instructions import PathInstructions
 from harness.agent.agent import Agent
 from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.errors import ConfigError, SessionLocked
@@ -50,6 +51,7 @@ class Assembly(Struct):
     originals: Snapshots
     folder: Folder
     reminders: EnvironmentReminders
+    path_instructions: PathInstructions
     apis: ApiTools
     mcp: McpSession
     tasks: TaskSession
@@ -210,7 +212,7 @@ class Assembly(Struct):
         permissions.loosest = settings.approval.loosest_mode
         if not permissions.allows_mode(permissions.approval):
             permissions.set_approval(permissions.loosest)
-        self.reminders.project = folder.trust.is_trusted
+        use_instructions(folder, self.reminders, self.path_instructions)
         self.agent.set_tools(with_skills(self.agent.state.tools, folder, self.workspace, settings))
         self.agent.set_system_prompt(folder.prompt)
         problems += await self.load_tasks()
@@ -243,6 +245,12 @@ class Assembly(Struct):
             self.warnings.append("This session is open read-only. /fork continues in a copy.")
         if store is not None:
             recording.start(self.agent, store)
+
+
+def use_instructions(folder: Folder, reminders: EnvironmentReminders, by_path: PathInstructions) -> None:
+    """Let the sources of reminders read the instruction files and rules that a folder may bring along now."""
+    reminders.project, reminders.rules = folder.trust.is_trusted, folder.rules.general
+    by_path.use(folder.rules.by_path, is_trusted=folder.trust.is_trusted)
 
 
 def _copy_of(loaded: LoadedSession) -> LoadedSession:

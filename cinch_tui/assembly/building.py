@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_tools import ApiTools
-from cinch_tui.assembly.assembly import Assembly
+from cinch_tui.assembly.assembly import Assembly, use_instructions
 from cinch_tui.assembly.folder import read_folder
 from cinch_tui.assembly.skill_access import with_skills
 from cinch_tui.config.agent_options import agent_options
@@ -22,6 +22,7 @@ from cinch_tui.models.connecting import choose_model, optional_models
 from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules
 from cinch_tui.task_session import TaskSession
 from cinch_tui.web_options import secret_variables, web_options
+from extensions.path_instructions import PathInstructions
 from harness.agent.agent import Agent
 from harness.execution.spill import forget_old_spills
 from harness.instructions.changes import EnvironmentReminders
@@ -87,7 +88,9 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     summarizers, unavailable = await asyncio.to_thread(optional_models, "context.model", named, keys, "off")
     warnings.extend((*missing, *unavailable))
     warnings.extend(ineffective_rules(rules.rules, {tool.name for tool in available}))
-    reminders = EnvironmentReminders(root, options.paths.config, project=folder.trust.is_trusted)
+    reminders = EnvironmentReminders(root, options.paths.config)
+    path_instructions = PathInstructions(root, options.paths.config)
+    use_instructions(folder, reminders, path_instructions)
     here = replace(
         agent_options(settings, headless=options.headless),
         workspace=workspace,
@@ -97,6 +100,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         compact_model=next(iter(summarizers), None),
         spill_dir=spill_dir,
         get_reminders=reminders,
+        get_instructions=path_instructions,
     )
     agent = Agent(model, tools, folder.prompt, here)
     agent.state.permissions.loosest = settings.approval.loosest_mode
@@ -112,6 +116,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         originals,
         folder,
         reminders,
+        path_instructions,
         ApiTools(agent),
         McpSession(agent, options, settings),
         TaskSession(agent, options),

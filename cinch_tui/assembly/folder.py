@@ -15,11 +15,13 @@ from cinch_tui.trust.inventory import Inventory, extension_folders
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
 from extensions.locations import BUNDLED, Root, roots_in
+from extensions.rules import LoadedRules, load_rules
 from extensions.skills import Skill, load_skills, skills_section
 from harness.instructions.loading import (
     build_system_prompt,
     describe_environment,
     load_instructions,
+    project_root,
     quoted,
 )
 
@@ -48,14 +50,18 @@ class Folder(Struct, frozen=True):
     skills: tuple[Skill, ...] = ()
     """Skills of the user, and of the folder if it is trusted."""
 
+    rules: LoadedRules = LoadedRules()
+    """Rules of the user, and of the folder if it is trusted."""
+
 
 async def read_folder(options: Options, settings: Settings, root: Path) -> Folder:
     """Read what a folder brings along, as far as the user trusts it."""
     files, trust = await asyncio.to_thread(folder_state, options, root)
-    loaded = await load_instructions(root, options.paths.config, project=trust.is_trusted)
-    environment = await asyncio.to_thread(describe_environment, root)
     plugins, plugin_problems = await asyncio.to_thread(installed_roots, options.paths)
     roots = (*await asyncio.to_thread(_roots, options, settings, root, files, trust), *plugins, BUNDLED)
+    rules = await asyncio.to_thread(load_rules, roots, project_root(root))
+    loaded = await load_instructions(root, options.paths.config, project=trust.is_trusted, rules=rules.general)
+    environment = await asyncio.to_thread(describe_environment, root)
     skills = await asyncio.to_thread(load_skills, roots)
     return Folder(
         prompt=options.system or build_system_prompt(environment, loaded.instructions, skills_section(skills.skills)),
@@ -64,12 +70,14 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
         ignored=tuple(files.label(each.path) for each in files.found if each.path in trust.inert),
         problems=(
             *loaded.problems,
+            *rules.problems,
             *skills.problems,
             *plugin_problems,
             *skipped_notices(files, trust, headless=options.headless),
         ),
         roots=roots,
         skills=skills.skills,
+        rules=rules,
     )
 
 

@@ -21,7 +21,17 @@ Kind: TypeAlias = Literal[
     "task",
 ]
 CLAUDE: Kind = "Claude Code settings"
-LOADED: frozenset[Kind] = frozenset({"instructions", "configuration", CLAUDE, "MCP servers", "skill", "task"})
+LOADED: frozenset[Kind] = frozenset(
+    {
+        "instructions",
+        "configuration",
+        CLAUDE,
+        "MCP servers",
+        "rules",
+        "skill",
+        "task",
+    }
+)
 """Kinds that this version of cinch uses; the others are shown and trusted along with them."""
 _RUNS_CODE = re.compile(r"!`|^\s*(?:hooks|mcpServers|permissionMode|allowed-tools|shell)\s*[:=]", re.MULTILINE)
 """A shell line of a command, or metadata that runs programs or loosens permissions."""

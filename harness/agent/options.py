@@ -21,6 +21,7 @@ from harness.context.pipeline import ToLlm, Transform, to_llm
 from harness.context.policy import ContextPolicy
 from harness.execution.context import Execution
 from harness.inbox import QueueMode
+from harness.instructions.loading import LoadedInstructions
 from harness.messages import Message
 from harness.ports.hooks import Hooks
 from harness.ports.interaction import NonInteractive, UserInteraction
@@ -41,6 +42,9 @@ MessageSource: TypeAlias = Callable[[], Prompt | Awaitable[Prompt | None] | None
 
 ReminderSource: TypeAlias = Callable[[str, Sequence[Message]], Awaitable[Sequence[str]]]
 """Function that returns reminders for a conversation: it receives the system prompt and the history."""
+
+InstructionSource: TypeAlias = Callable[[Sequence[Path]], Awaitable[LoadedInstructions]]
+"""Function that returns the instruction files that apply to files and folders."""
 
 ToolFilter: TypeAlias = Callable[[Sequence[Tool], Sequence[Message]], Sequence[Tool]]
 """Function that selects the tools to offer for a conversation."""
@@ -133,6 +137,12 @@ class AgentOptions(Struct, frozen=True):
 
     For facts that change during a session, which would break the service's cache if they were in the system prompt.
     Subagents have it, too. A failure is logged and the run continues.
+    """
+    get_instructions: InstructionSource | None = None
+    """Called after tool calls with the files that they have read or changed, and the files or folders searched.
+
+    Instruction files that the conversation does not contain yet become a synthetic message to the model; a subagent has
+    its own conversation. A failure is logged and the run continues.
     """
     tool_filter: ToolFilter | None = None
     """Selects the tools to offer; None offers all."""

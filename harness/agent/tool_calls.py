@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
+from harness.agent.later_instructions import add_instructions
 from harness.agent.planning import propose_plan
 from harness.agent.polling import poll_steering
 from harness.agent.run_state import Run
@@ -22,6 +23,7 @@ from harness.execution.results import Results
 from harness.execution.schedule import groups_of, locks_for
 from harness.messages import AssistantMessage
 from harness.ports.hooks import Block
+from harness.risk import Risk
 
 STEERING_GRACE_S = 0.05
 """Seconds that running calls get to finish once a steering message interrupts them."""
@@ -36,6 +38,7 @@ async def execute_tool_calls(run: Run, reply: AssistantMessage) -> Results:
     finally:
         batch.results.close()
         await batch.results.publish_remaining(run.options.cancel_grace_s)
+    await add_instructions(run, batch.succeeded_risks)
     return batch.results
 
 
@@ -56,6 +59,12 @@ class _Batch:
         poll = partial(poll_steering, run) if run.options.get_steering_messages else None
         self._executor = ToolExecutor(run, self.results, partial(propose_plan, run), poll)
         self._allowed: list[Allowed] = []
+
+    @property
+    def succeeded_risks(self) -> list[Risk]:
+        """Risk assessments of the calls that ran without an error; valid once the results are closed."""
+        failed = {each.call_id for each in self.results.results if each.is_error}
+        return [each.risk for each in self._allowed if each.call.id not in failed]
 
     async def decide(self) -> None:
         """Decide on the calls in order, before any of them runs. Stops when a steering message arrives."""

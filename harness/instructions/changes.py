@@ -17,6 +17,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from harness.instructions.loading import (
+    NO_RULES,
+    LoadedInstructions,
     describe_environment,
     environment_facts,
     load_instructions,
@@ -28,6 +30,12 @@ from harness.messages import Message, UserMessage
 
 _HEAD = "[Changed since the start of the session: "
 _INTRODUCTION = "This replaces what is said about it above:"
+_LATER_HEAD = "[Instructions for "
+_LATER_INTRODUCTION = (
+    "These instruction files apply to what you have just used, like those in the system prompt. They cannot allow what "
+    "needs the user's approval."
+)
+_MOST_NAMES = 3
 _REMOVED = "[This file was removed. Its instructions no longer apply.]"
 _FACT = re.compile(r"^- (Working folder|Git|System|Date): (.*)$", re.MULTILINE)
 _FILE = re.compile(r'^<instructions file="([^\n]*)">\n(.*?)\n</instructions>$', re.MULTILINE | re.DOTALL)
@@ -60,12 +68,14 @@ class EnvironmentReminders:
     Args:
         cwd: Working folder.
         config_dir: Folder of the user's own AGENTS.md.
-        project: False to read no instruction file of the project, which may be untrusted.
+        project: True to read the instruction files of the project, which may be untrusted.
     """
 
-    def __init__(self, cwd: Path, config_dir: Path, *, project: bool) -> None:
+    def __init__(self, cwd: Path, config_dir: Path, *, project: bool = False) -> None:
         self.project = project
         """True if instruction files of the project are read."""
+        self.rules = NO_RULES
+        """Further instruction files."""
         self._cwd = cwd
         self._config_dir = config_dir
         self._created = time.monotonic()
@@ -78,7 +88,7 @@ class EnvironmentReminders:
         if not known.facts:
             return ()
         environment = await asyncio.to_thread(describe_environment, self._cwd)
-        loaded = await load_instructions(self._cwd, self._config_dir, project=self.project)
+        loaded = await load_instructions(self._cwd, self._config_dir, project=self.project, rules=self.rules)
         now = KnownEnvironment(environment_facts(environment), dict(map(_by_path, loaded.instructions)))
         text = _reminder(known.changes(now))
         return (text,) if text else ()
@@ -103,17 +113,48 @@ class EnvironmentReminders:
 def known_environment(system_prompt: str, messages: Sequence[Message] = ()) -> KnownEnvironment:
     """Return what the system prompt and the reminders state, the latest of each."""
     facts, files = dict[str, str](), dict[str, str]()
-    reminders = (each.text for each in messages if type(each) is UserMessage and each.synthetic)
-    for text in (system_prompt, *(each for each in reminders if each.startswith(_HEAD))):
+    for text in (system_prompt, *_reminders(messages, _HEAD)):
         # Files may contain lines that look like facts.
         facts |= dict(_FACT.findall(text.partition("<instructions file=")[0]))
-        files |= {found[1]: found[0] for found in _FILE.finditer(text)}
+        files |= _quoted_files(text)
     return KnownEnvironment(facts, files)
+
+
+def later_instructions(
+    loaded: LoadedInstructions, names: Sequence[str], system_prompt: str, messages: Sequence[Message]
+) -> str:
+    """Return the reminder of instruction files that the model does not know yet; empty if it knows all.
+
+    Args:
+        loaded: Files that apply to what a model has used.
+        names: Names of what it has used.
+        system_prompt: System prompt of the conversation.
+        messages: Context of the conversation, where a reminder may have been summarized.
+    """
+    known = known_environment(system_prompt, messages).files
+    for text in _reminders(messages, _LATER_HEAD):
+        known |= _quoted_files(text)
+    files = (_by_path(each) for each in loaded.instructions)
+    new = [text for path, text in files if known.get(path) != text]
+    if not new:
+        return ""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    head = f"{_LATER_HEAD}{', '.join(names[:_MOST_NAMES])}{more}]"
+    return "\n\n".join([head, _LATER_INTRODUCTION, *new])
 
 
 def current_instructions(system_prompt: str, messages: Sequence[Message]) -> str:
     """Return the instruction files that apply now, as they are quoted; the system prompt itself if it quotes none."""
     return "\n\n".join(known_environment(system_prompt, messages).files.values()) or system_prompt
+
+
+def _reminders(messages: Sequence[Message], head: str) -> list[str]:
+    reminders = (each.text for each in messages if type(each) is UserMessage and each.synthetic)
+    return [text for text in reminders if text.startswith(head)]
+
+
+def _quoted_files(text: str) -> dict[str, str]:
+    return {found[1]: found[0] for found in _FILE.finditer(text)}
 
 
 def _reminder(changed: KnownEnvironment) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from msgspec import Struct
 from harness.errors import NotAFile
 from harness.instructions.includes import prose_lines
 from harness.instructions.prompts import prompt_text
-from harness.instructions.reader import Instruction, InstructionReader
+from harness.instructions.reader import LATER_BYTES, Instruction, InstructionReader
 from harness.workspace.disk import git_head, is_there
 
 _NAMES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", ".cinch/AGENTS.md", "AGENTS.local.md", "CLAUDE.local.md")
@@ -29,6 +29,20 @@ _UNFINISHED = {
 }
 _COMPACTION = re.compile(r"compact(?:ion)? instructions", re.IGNORECASE)
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)[\s#:]*$")
+
+
+class RuleFiles(Struct, frozen=True):
+    """Instruction files of any name, which the caller has found."""
+
+    own: tuple[Path, ...] = ()
+    """Files of the user, the most important last."""
+    project: tuple[Path, ...] = ()
+    """Files of the project, the most important last."""
+    body: Callable[[str], str] = str.strip
+    """Returns the instructions in the text of a file, such as without metadata."""
+
+
+NO_RULES = RuleFiles()
 
 
 class LoadedInstructions(Struct, frozen=True):
@@ -53,7 +67,9 @@ class Environment(Struct, frozen=True):
     """State of the git repository."""
 
 
-async def load_instructions(cwd: Path, config_dir: Path, *, project: bool = True) -> LoadedInstructions:
+async def load_instructions(
+    cwd: Path, config_dir: Path, *, project: bool = True, rules: RuleFiles = NO_RULES
+) -> LoadedInstructions:
     """Load the user's own instruction files, then those of the project from its root down to `cwd`, up to 40 KB in all.
 
     Never raises; files that cannot be used are listed in `problems`.
@@ -62,8 +78,21 @@ async def load_instructions(cwd: Path, config_dir: Path, *, project: bool = True
         cwd: Working folder.
         config_dir: Folder of the user's own AGENTS.md.
         project: False to load no file of the project, which may be untrusted.
+        rules: Further files, after those with the usual names.
     """
-    return await asyncio.to_thread(_load, cwd.absolute(), config_dir, project=project)
+    return await asyncio.to_thread(_load, cwd.absolute(), config_dir, rules, project=project)
+
+
+def load_later(cwd: Path, config_dir: Path, folders: Sequence[Path], rules: RuleFiles) -> LoadedInstructions:
+    """Load instruction files that apply to a part of a project only, up to 20 KB in all. Never raises.
+
+    Args:
+        cwd: Working folder.
+        config_dir: Folder of the user's own AGENTS.md.
+        folders: Folders of the project with instruction files, the most specific last.
+        rules: Further files, after those of the folders.
+    """
+    return _Loading(InstructionReader(LATER_BYTES), project_root(cwd), config_dir).load((), folders, rules)
 
 
 def describe_environment(cwd: Path) -> Environment:
@@ -102,17 +131,29 @@ def _home() -> Path:
     return Path(os.path.expanduser("~"))  # noqa: PTH111  pathlib raises without a home folder
 
 
-def _load(cwd: Path, config_dir: Path, *, project: bool) -> LoadedInstructions:
-    reader = InstructionReader()
-    home = _home()
-    reader.take(home / ".claude/CLAUDE.md", (home, config_dir))
-    reader.take(config_dir / "AGENTS.md", (home, config_dir))
+def _load(cwd: Path, config_dir: Path, rules: RuleFiles, *, project: bool) -> LoadedInstructions:
     root = project_root(cwd)
     folders = [folder for folder in (*reversed(cwd.parents), cwd) if project and folder.is_relative_to(root)]
-    for folder in folders:
-        for path in instruction_files(folder):
-            reader.take(path, (root,), is_own=False)
-    return LoadedInstructions(tuple(reader.instructions), tuple(reader.problems))
+    own = (_home() / ".claude/CLAUDE.md", config_dir / "AGENTS.md")
+    return _Loading(InstructionReader(), root, config_dir).load(own, folders, rules)
+
+
+class _Loading(Struct, frozen=True):
+    reader: InstructionReader
+    root: Path
+    config_dir: Path
+
+    def load(self, own: Sequence[Path], folders: Sequence[Path], rules: RuleFiles) -> LoadedInstructions:
+        reader, ours, theirs = self.reader, (_home(), self.config_dir), (self.root,)
+        for path in own:
+            reader.take(path, ours)
+        for path in rules.own:
+            reader.take(path, ours, body=rules.body)
+        for path in (path for folder in folders for path in instruction_files(folder)):
+            reader.take(path, theirs, is_own=False)
+        for path in rules.project:
+            reader.take(path, theirs, is_own=False, body=rules.body)
+        return LoadedInstructions(tuple(reader.instructions), tuple(reader.problems))
 
 
 def _git_state(root: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,6 +14,8 @@ from harness.workspace.disk import is_folder, read_beginning
 
 LIMIT_BYTES = 40_000
 """Maximum size of all instruction files at the start of a conversation, in bytes."""
+LATER_BYTES = 20_000
+"""Maximum size of the instruction files that are added at a time during a conversation, in bytes."""
 DEEPEST = 5
 """Maximum depth of includes."""
 MOST_INCLUDES = 200
@@ -32,22 +34,26 @@ class Instruction(Struct, frozen=True):
 
 
 class InstructionReader:
-    """Reads instruction files with what they include, each file and each text once, up to the size limit."""
+    """Reads instruction files with what they include, each file and each text once, up to the size limit in bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = LIMIT_BYTES) -> None:
         self.instructions: list[Instruction] = []
         self.problems: list[str] = []
-        self._room = LIMIT_BYTES
+        self._limit = limit
+        self._room = limit
         self._taken: set[Path] = set()
         self._references = MOST_INCLUDES
 
-    def take(self, path: Path, within: Sequence[Path], *, is_own: bool = True) -> None:
+    def take(
+        self, path: Path, within: Sequence[Path], *, is_own: bool = True, body: Callable[[str], str] = str.strip
+    ) -> None:
         """Read the file at `path`, if it exists, and then the files that it includes.
 
         Args:
             path: The file.
             within: Folders that included files are in.
             is_own: True for a file of the user, which may be a link to any file. Others have to be in `within`.
+            body: Returns the instructions in the text of the file, such as without metadata.
         """
         try:
             real = path.resolve(strict=True)
@@ -59,21 +65,30 @@ class InstructionReader:
         if not is_own and not _is_within(real, within):
             self.problems.append(f"{path} was not read: it is a link that leaves the project")
             return
-        self._read(path, real, within, 0)
+        found = self._text(path, real)
+        if found is not None:
+            text, size = found
+            self._include(path, self._add(path, body(text), size), within, 1)
 
     def _read(self, path: Path, real: Path, within: Sequence[Path], depth: int) -> None:
+        """Read an included file, and those that it includes."""
+        found = self._text(path, real)
+        if found is not None:
+            self._include(path, self._add(path, *found), within, depth + 1)
+
+    def _text(self, path: Path, real: Path) -> tuple[str, int] | None:
+        """Return the text of a file, up to the limit, and the size of the file; None if it is read or unusable."""
         if real in self._taken:
-            return
+            return None
         self._taken.add(real)
         try:
-            data, size = read_beginning(real, LIMIT_BYTES + 1)
+            data, size = read_beginning(real, self._limit + 1)
             if b"\0" in data:
                 raise NotAFile("a binary file")
-            text = _decoded(data, is_whole=size <= len(data)).strip()
+            return _decoded(data, is_whole=size <= len(data)).strip(), size
         except (OSError, UnicodeDecodeError, NotAFile) as error:
             self._skip(path, error)
-            return
-        self._include(path, self._add(path, text, size), within, depth + 1)
+            return None
 
     def _include(self, path: Path, text: str, within: Sequence[Path], depth: int) -> None:
         """Read the files that the text of the file at `path` includes."""
@@ -120,11 +135,11 @@ class InstructionReader:
             return text
         kept = _decoded(text.encode()[: self._room], is_whole=False)
         self._room -= len(kept.encode())
-        if kept == text and size <= LIMIT_BYTES:
+        if kept == text and size <= self._limit:
             self.instructions.append(Instruction(path, text))
             return text
         dropped = max(size - len(kept.encode()), 1)
-        note = f"{dropped:,} bytes of {path} were left out: the limit for instruction files is {LIMIT_BYTES:,} bytes"
+        note = f"{dropped:,} bytes of {path} were left out: the limit for instruction files is {self._limit:,} bytes"
         self.problems.append(note)
         self.instructions.append(Instruction(path, f"{kept}\n[{note}]".strip()))
         return kept

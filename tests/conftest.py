@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import itertools
 import os
 import shutil
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,13 @@ settings.load_profile("cinch")
 # A background job of a script ignores these signals, and so would every process the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+# Many tests start cinch in processes of their own, which would compile all modules each time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# The garbage collector would look through all collected tests again and again, which takes as long as half of them.
+gc.disable()
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # Variables a test must not inherit from the environment: names with these endings.
@@ -70,6 +79,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("pty"):
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

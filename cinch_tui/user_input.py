@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
     from harness.agent.agent import Agent
+    from harness.agent.run_state import AgentResult
     from harness.messages import Image, UserContent, UserMessage
     from tools.mcp.servers import McpServers
 
@@ -28,11 +29,25 @@ class Attachment(Struct, frozen=True):
     image: Image
 
 
+class PromptUse(Protocol):
+    """A skill or command that a text starts."""
+
+    async def run(self, report: Callable[[str], None]) -> AgentResult:
+        """Prompt the agent, and wait for the end of the run; `report` receives problems."""
+        ...
+
+    async def steering(self, report: Callable[[str], None]) -> tuple[UserContent, ...]:
+        """Return the content of a message for the active run."""
+        ...
+
+
 class UserInput(Struct, frozen=True):
     text: str
     images: tuple[Attachment, ...] = ()
     is_literal: bool = False
     """True for a text that the user has not typed: what it mentions with `@` is not attached."""
+    use: PromptUse | None = None
+    """Skill or command of a file that the text starts; None for a prompt."""
 
     def with_text(self, text: str) -> UserInput:
         """Return input with another text, and those images whose marks it contains."""
@@ -61,14 +76,20 @@ class UserInput(Struct, frozen=True):
 
     @property
     def may_mention(self) -> bool:
-        """True if the text may mention files or resources."""
-        return "@" in self.text and not self.is_literal
+        """True if the text may mention files or resources, or starts a skill or command, which does so."""
+        return self.use is not None or ("@" in self.text and not self.is_literal)
 
     async def with_files(
         self, agent: Agent, report: Callable[[str], None], servers: McpServers | None = None
     ) -> str | tuple[UserContent, ...]:
         """Return `prompt` with the files and the resources of `servers` that its text mentions; `report` receives
-        errors."""
+        errors.
+
+        Raises:
+            CinchError: The skill or command that the text starts cannot be used here.
+        """
+        if self.use is not None:
+            return await self.use.steering(report)
         if not self.may_mention:
             return self.prompt
         from cinch_tui.attached_files import attach_files

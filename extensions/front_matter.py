@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from harness.messages import JsonValue
+from harness.terminal_text import strip_escapes
 
 _BLOCK = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _LINE = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*?))?[ \t]*")
@@ -37,6 +38,14 @@ class Document(Struct, frozen=True):
         if isinstance(value, list):
             return tuple(str(each).strip() for each in value if not isinstance(each, dict | list))
         return tuple(filter(None, (each.strip() for each in _split(self.text(key)))))
+
+    @property
+    def hint(self) -> str:
+        """The hint about arguments, on one line; `[file]` is a list in YAML."""
+        value = self.metadata.get("argument-hint")
+        if isinstance(value, list):
+            return " ".join(f"[{each}]" for each in self.words("argument-hint"))
+        return " ".join(strip_escapes(self.text("argument-hint")).split())
 
     def flag(self, key: str, *, default: bool) -> bool:
         """Return a boolean; `default` if it is missing or something else."""

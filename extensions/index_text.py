@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.errors import NotAFile
+from harness.errors import ConfigError, NotAFile
 from harness.terminal_text import escape_controls, strip_escapes
 
+FileError = (ConfigError, NotAFile, OSError, UnicodeDecodeError)
+"""Errors of an extension file that cannot be used."""
 _SHORTEST = 20
 """Length of a description below which all of them are left out, in characters."""
 _HINT_CHARS = 100
@@ -45,11 +47,17 @@ def shown(text: str | Path) -> str:
     return escape_controls(str(text)).replace("\n", " ")
 
 
-def reason(error: NotAFile | OSError | UnicodeDecodeError) -> str:
-    """Return why a file cannot be read, as the end of a sentence about it."""
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not UTF-8 text"
-    return f"it is {error}" if isinstance(error, NotAFile) else f"{error.strerror}".lower()
+def reason(error: Exception) -> str:
+    """Return why a file cannot be used, as the end of a sentence about it; `error` is one of `FileError`."""
+    match error:
+        case UnicodeDecodeError():
+            return "it is not UTF-8 text"
+        case NotAFile():
+            return f"it is {error}"
+        case OSError():
+            return f"{error.strerror}".lower()
+        case _:
+            return str(error)
 
 
 def _even_length(lengths: Sequence[int], room: int) -> int:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import islice
-from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
 
-from extensions.locations import files_below
-from extensions.skills import Skill, read_body
-from harness.errors import NotAFile, WorkspaceError
+from extensions.index_text import FileError, reason, shown
+from extensions.prompt_templates import PromptTemplate
+from extensions.skills import Skill, skill_template
+from harness.errors import WorkspaceError
 from harness.ports.tool import ToolContext, ToolOutput
-from harness.terminal_text import escape_controls, strip_escapes
+from harness.terminal_text import strip_escapes
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
 
-MAX_FILES = 50
-"""Maximum number of files of a skill that are listed."""
+COMMANDS = "[Run the commands in !`…` with bash first: each stands in the place of its output.]"
+
+
+async def allow_nothing(skill: Skill, template: PromptTemplate) -> str:
+    """Add no permission rules."""
+    del skill, template
+    return ""
 
 
 class SkillArguments(Parameters):
@@ -33,14 +37,18 @@ class SkillTool(TypedTool[SkillArguments]):
 
     Args:
         skills: Skills that the model may use.
+        allow: Adds the permission rules of a skill to those of the run, and returns a note for the model.
     """
 
     name = "skill"
     label = "Skill"
     Arguments = SkillArguments
 
-    def __init__(self, skills: Sequence[Skill]) -> None:
+    def __init__(
+        self, skills: Sequence[Skill], allow: Callable[[Skill, PromptTemplate], Awaitable[str]] = allow_nothing
+    ) -> None:
         self._skills: Mapping[str, Skill] = {skill.name: skill for skill in skills if skill.for_model}
+        self._allow = allow
 
     @property
     def description(self) -> str:
@@ -51,38 +59,22 @@ class SkillTool(TypedTool[SkillArguments]):
 
     async def execute(self, arguments: SkillArguments, context: ToolContext) -> ToolOutput:
         if not arguments.name:
-            return ToolOutput.text("\n".join(f"- {each.name}: {each.description}" for each in self._skills.values()))
+            lines = (shown(f"- {each.name}: {each.description}") for each in self._skills.values())
+            return ToolOutput.text("\n".join(lines))
         skill = self._skills.get(arguments.name)
         if skill is None:
             near = get_close_matches(arguments.name, self._skills, n=3)
-            hint = f"Did you mean {', '.join(near)}?" if near else "Call `skill` without a name to list all."
+            hint = (
+                f"Did you mean {', '.join(map(shown, near))}?" if near else "Call `skill` without a name to list all."
+            )
             return ToolOutput.failure(f"There is no skill {arguments.name!r}. {hint}")
         try:
             # A file may have become a link to another place since the start.
             path = context.workspace.resolve(skill.path)
-            text = await asyncio.to_thread(skill_text, path, arguments.arguments)
-        except (NotAFile, OSError, UnicodeDecodeError, WorkspaceError) as error:
-            return ToolOutput.failure(f"The skill {skill.name} cannot be read: {error}")
+            template = await asyncio.to_thread(skill_template, path)
+        except (*FileError, WorkspaceError) as error:
+            return ToolOutput.failure(f"The skill {shown(skill.name)} cannot be read: {reason(error)}")
+        filled = template.fill(arguments.arguments, skill.variables)
+        notes = (COMMANDS if filled.commands else "", await self._allow(skill, template))
+        text = "\n\n".join((filled.unexecuted, *filter(None, notes)))
         return ToolOutput.text(text, view=TextView(strip_escapes(text)))
-
-
-def skill_text(path: Path, arguments: str) -> str:
-    """Return the instructions of a skill with its arguments, its folder and its other files.
-
-    Args:
-        path: Its SKILL.md.
-        arguments: Text in place of `$ARGUMENTS`; appended if the body does not have it.
-
-    Raises:
-        NotAFile, OSError, UnicodeDecodeError: The file cannot be read.
-    """
-    body = read_body(path)
-    if "$ARGUMENTS" in body:
-        body = body.replace("$ARGUMENTS", arguments)
-    elif arguments:
-        body = f"{body}\n\nArguments: {arguments}"
-    others = (each for each in files_below(path.parent) if each != path)
-    listed = [escape_controls(str(each.relative_to(path.parent))) for each in islice(others, MAX_FILES + 1)]
-    more = ["…"] if len(listed) > MAX_FILES else []
-    files = f"\nIts other files: {', '.join(listed[:MAX_FILES] + more)}" if listed else ""
-    return f"{body}\n\n[Folder of this skill: {path.parent}{files}]"

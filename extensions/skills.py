@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
 
 from extensions.front_matter import parse_document
-from extensions.index_text import index_text, one_line, reason, shortened, shown
-from extensions.locations import ExtensionFile, Root, extension_files
-from harness.errors import NotAFile
-from harness.terminal_text import escape_controls
+from extensions.index_text import FileError, index_text, one_line, reason, shortened, shown
+from extensions.locations import ExtensionFile, Level, Root, extension_files, files_below
+from extensions.prompt_templates import MAX_BYTES, PromptTemplate, template_of
+from harness.errors import ConfigError, NotAFile
 from harness.workspace.disk import read_beginning, read_small_text
 
 MAX_DESCRIPTION = 1_024
 """Maximum length of a description, in characters."""
-MAX_BYTES = 100 * 1024
-"""Maximum size of a SKILL.md, in bytes."""
+MAX_FILES = 50
+"""Maximum number of files of a skill that are listed."""
 MAX_SECTION = 6_000
 """Maximum length of the index in the system prompt, in characters: 1,500 tokens."""
 _BEGINNING = 8 * 1024
@@ -39,7 +40,7 @@ class Skill(Struct, frozen=True):
     """A skill, without its body."""
 
     name: str
-    """Name, unique among the skills of an agent."""
+    """Name, unique among the skills of an agent; that of a plugin comes first: `plugin:name`."""
     description: str
     """Purpose, on one line; empty if unknown."""
     path: Path
@@ -48,6 +49,18 @@ class Skill(Struct, frozen=True):
     """False if only the user may start it."""
     for_user: bool = True
     """False if it is no command of the user."""
+    hint: str = ""
+    """Arguments, as the file describes them; empty if it does not."""
+    level: Level = "user"
+    """Whose it is."""
+    plugin_root: str = ""
+    """Folder of the plugin; empty if it is not from one."""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Values of `${NAME}` in its text."""
+        plugin = {"CLAUDE_PLUGIN_ROOT": self.plugin_root} if self.plugin_root else {}
+        return {"CLAUDE_SKILL_DIR": str(self.path.parent), **plugin}
 
 
 class LoadedSkills(Struct, frozen=True):
@@ -66,21 +79,31 @@ def load_skills(roots: Iterable[Root]) -> LoadedSkills:
     for file in extension_files("skill", roots):
         try:
             skill = _read_skill(file, problems)
-        except (NotAFile, OSError, UnicodeDecodeError) as error:
+        except (FileNotFoundError, NotADirectoryError):
+            # Not every entry of the folder is a skill.
+            continue
+        except FileError as error:
             problems.append(f"{shown(file.path)} is skipped: {reason(error)}")
             continue
-        if skill is not None:
-            found.setdefault(skill.name, skill)
+        found.setdefault(skill.name, skill)
     return LoadedSkills(tuple(found.values()), tuple(problems))
 
 
-def read_body(path: Path) -> str:
-    """Return the text of a SKILL.md below its metadata.
+def skill_template(path: Path) -> PromptTemplate:
+    """Return the instructions of a skill, with its folder and its other files.
+
+    Args:
+        path: Its SKILL.md.
 
     Raises:
         NotAFile, OSError, UnicodeDecodeError: The file cannot be read, or is too large.
     """
-    return parse_document(read_small_text(path, MAX_BYTES)).body.strip()
+    document = parse_document(read_small_text(path, MAX_BYTES))
+    others = (each for each in files_below(path.parent) if each != path)
+    listed = [shown(each.relative_to(path.parent)) for each in islice(others, MAX_FILES + 1)]
+    more = ["…"] if len(listed) > MAX_FILES else []
+    files = f"\nIts other files: {', '.join(listed[:MAX_FILES] + more)}" if listed else ""
+    return template_of(document, suffix=f"\n\n[Folder of this skill: {path.parent}{files}]")
 
 
 def skills_section(skills: Sequence[Skill]) -> str:
@@ -92,33 +115,37 @@ def skills_section(skills: Sequence[Skill]) -> str:
     return _INTRODUCTION + index_text(offered, MAX_SECTION - len(_INTRODUCTION), hint)
 
 
-def _read_skill(file: ExtensionFile, problems: list[str]) -> Skill | None:
+def _read_skill(file: ExtensionFile, problems: list[str]) -> Skill:
     data, size = read_beginning(file.path, _BEGINNING)
     if size > MAX_BYTES:
         raise NotAFile(f"a file of {size:,} bytes; the limit is {MAX_BYTES:,}")
     # The beginning may end within a character.
     document = parse_document(data.decode("utf-8", "strict" if size <= len(data) else "ignore"))
-    folder, place = file.path.parent.name, shown(file.path)
-    if document.problem:
-        problems.append(f"{place}: {escape_controls(document.problem)}")
+    folder = file.path.parent.name
     if not _is_name(folder):
-        problems.append(f"{place} is skipped: rename its folder to at most {_MAX_NAME} of a-z, 0-9 and single hyphens")
-        return None
+        raise ConfigError(f"rename its folder to at most {_MAX_NAME} of a-z, 0-9 and single hyphens")
+    found = list[str]()
+    if document.problem:
+        found.append(f": {shown(document.problem)}")
     name = document.text("name")
-    if name != folder:
-        problems.append(f"{place}: the name {shown(name)!r} is not that of its folder, which is used instead")
+    if name and name != folder:
+        found.append(f": the name {shown(name)!r} is not that of its folder, which is used instead")
     description = one_line(document.text("description"))
     if not description:
-        problems.append(f"{place} has no description; its first paragraph is used instead")
+        found.append(" has no description; its first paragraph is used instead")
         description = one_line(document.body.strip().partition("\n\n")[0])
     if len(description) > MAX_DESCRIPTION:
-        problems.append(f"{place}: the description has more than {MAX_DESCRIPTION:,} characters, and is cut off")
+        found.append(f": the description has more than {MAX_DESCRIPTION:,} characters, and is cut off")
+    problems.extend(f"{shown(file.path)}{problem}" for problem in found)
     return Skill(
-        folder,
+        f"{file.root.plugin}:{folder}" if file.root.plugin else folder,
         shortened(description, MAX_DESCRIPTION),
         file.path,
         for_model=not document.flag("disable-model-invocation", default=False),
         for_user=document.flag("user-invocable", default=True),
+        hint=document.hint,
+        level=file.root.level,
+        plugin_root=str(file.root.path) if file.root.plugin else "",
     )
 
 

@@ -13,7 +13,7 @@ from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_tools import ApiTools
 from cinch_tui.assembly.assembly import Assembly, use_instructions
 from cinch_tui.assembly.folder import read_folder
-from cinch_tui.assembly.skill_access import with_skills
+from cinch_tui.assembly.skill_access import SkillAccess
 from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
@@ -80,8 +80,9 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
     folder = await read_folder(options, settings, root)
     available = _tools(settings, keys)
-    tools = with_skills([tool for tool in available if is_enabled(tool, settings)], folder, workspace, settings)
     rules, warnings = load_rules(options, settings, root)
+    access = SkillAccess(options, settings, workspace, rules)
+    tools = access.tools([tool for tool in available if is_enabled(tool, settings)], folder)
     thinking, names = settings.model.thinking, settings.providers.fallback
     fallback, missing = await asyncio.to_thread(optional_models, "providers.fallback", names, keys, thinking)
     named = (settings.context.model,) if settings.context.model else ()

@@ -14,6 +14,7 @@ from cinch_tui.plugin_folders import installed_roots
 from cinch_tui.trust.inventory import Inventory, extension_folders
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
+from extensions.commands import FileCommand, load_commands
 from extensions.locations import BUNDLED, Root, roots_in
 from extensions.rules import LoadedRules, load_rules
 from extensions.skills import Skill, load_skills, skills_section
@@ -53,6 +54,16 @@ class Folder(Struct, frozen=True):
     rules: LoadedRules = LoadedRules()
     """Rules of the user, and of the folder if it is trusted."""
 
+    commands: tuple[FileCommand, ...] = ()
+    """Commands in files of the user, and of the folder if it is trusted."""
+
+    def template(self, name: str) -> Skill | FileCommand | None:
+        """Return what the user starts with `/name`: a skill, else a command, else a skill that comes with cinch."""
+        skills = sorted((each for each in self.skills if each.for_user), key=lambda each: each.level == "bundled")
+        own = [each for each in skills if each.level != "bundled"]
+        found = (*own, *self.commands, *skills[len(own) :])
+        return next((each for each in found if each.name.lower() == name.lower()), None)
+
 
 async def read_folder(options: Options, settings: Settings, root: Path) -> Folder:
     """Read what a folder brings along, as far as the user trusts it."""
@@ -63,6 +74,7 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
     loaded = await load_instructions(root, options.paths.config, project=trust.is_trusted, rules=rules.general)
     environment = await asyncio.to_thread(describe_environment, root)
     skills = await asyncio.to_thread(load_skills, roots)
+    commands = await asyncio.to_thread(load_commands, roots)
     return Folder(
         prompt=options.system or build_system_prompt(environment, loaded.instructions, skills_section(skills.skills)),
         instructions=quoted(loaded.instructions),
@@ -72,12 +84,14 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
             *loaded.problems,
             *rules.problems,
             *skills.problems,
+            *commands.problems,
             *plugin_problems,
             *skipped_notices(files, trust, headless=options.headless),
         ),
         roots=roots,
         skills=skills.skills,
         rules=rules,
+        commands=commands.commands,
     )
 
 

@@ -46,6 +46,8 @@ class Command(Struct, frozen=True):
     """False if it is not available while the agent is running."""
     arguments: Completer | None = None
     """Values to complete; None for none."""
+    takes_text: bool = False
+    """True if the argument may have several lines."""
 
     @property
     def name(self) -> str:
@@ -145,7 +147,8 @@ class Registry:
         """Add a group whose commands come and go, in place of the one with its title; existing names are kept."""
         former = next((each for each in self.groups if each.title == group.title), None)
         for command in former.commands if former else ():
-            self._by_name.pop(command.name.lower(), None)
+            if self.find(command.name) is command:
+                del self._by_name[command.name.lower()]
         new = {each.name.lower(): each for each in reversed(group.commands)}
         self._by_name = new | self._by_name
         others = tuple(each for each in self.groups if each is not former)
@@ -172,10 +175,12 @@ class Registry:
         """Return the command in `text`; None if it is a prompt."""
         line = text.strip()
         word, *rest = line.split(maxsplit=1) or [""]
-        if "\n" in line or len(word) < 2 or word[0] not in SIGILS:
+        if len(word) < 2 or word[0] not in SIGILS:
             return None
         argument = rest[0] if rest else ""
         command = self.find(word)
+        if "\n" in line and not (command and command.takes_text):
+            return None
         if command is None:
             return self._unknown(word, argument)
         if argument and not command.takes_argument:

@@ -204,10 +204,11 @@ class SessionController(ChatSession):
         self.sender.ready.set()
 
     def _apply_folder(self) -> None:
-        from cinch_tui.skill_offers import offer_skills, offer_tasks  # not before the first paint
+        from cinch_tui.template_offers import offer_tasks, offer_templates  # not before the first paint
 
         super()._apply_folder()
-        offer_skills(self.assembly.folder)
+        for problem in offer_templates(self.assembly.folder):
+            self.notice(problem, "warning")
         offer_tasks(self.assembly.tasks)
         if self.mcp is None:
             return

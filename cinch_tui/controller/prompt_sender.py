@@ -178,7 +178,10 @@ class PromptSender:
             await self._controller.agent.continue_run()
             return
         if self.parallel_run is None:
-            await self._controller.agent.prompt(await self._with_files(user_input))
+            if user_input.use is not None:
+                await user_input.use.run(self._report)
+            else:
+                await self._controller.agent.prompt(await self._with_files(user_input))
             return
         try:
             await self.parallel_run.ask(await self._with_files(user_input))
@@ -201,7 +204,12 @@ class PromptSender:
     async def _queue_with_files(
         self, user_input: UserInput, send: Callable[[str | tuple[UserContent, ...]], None]
     ) -> None:
-        prompt = await self._with_files(user_input)
+        try:
+            prompt = await self._with_files(user_input)
+        except CinchError as error:
+            self._controller.notice(str(error), "error")
+            self._controller.view.prompt.restore(user_input)
+            return
         if self._controller.is_running:
             send(prompt)
             self.queue.show()
@@ -210,5 +218,7 @@ class PromptSender:
             self._controller.view.prompt.restore(user_input)
 
     async def _with_files(self, user_input: UserInput) -> str | tuple[UserContent, ...]:
-        report = partial(self._controller.notice, level="warning")
-        return await user_input.with_files(self._controller.agent, report, self._controller.mcp)
+        return await user_input.with_files(self._controller.agent, self._report, self._controller.mcp)
+
+    def _report(self, problem: str) -> None:
+        self._controller.notice(problem, "warning")

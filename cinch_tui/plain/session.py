@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from cinch_tui import __version__
 from cinch_tui.agent_session import NOT_READY, READ_ONLY, AgentSession, resume_hint
@@ -27,6 +28,7 @@ from cinch_tui.trust.prompt import TrustQuestion, apply_answer, pending_question
 from cinch_tui.trust.store import TrustAnswer
 from cinch_tui.user_input import Attachment, UserInput, append_marks, image_name, user_input_of
 from harness.agent.agent import Agent
+from harness.agent.run_state import AgentResult
 from harness.approval.modes import PLAN
 from harness.context.history import is_prompt, outline_of
 from harness.errors import CinchError, NoSessionYet
@@ -96,10 +98,11 @@ class PlainSession(AgentSession):
             self._show_attached()
 
     def _apply_folder(self) -> None:
-        from cinch_tui.skill_offers import offer_skills, offer_tasks  # not before the first paint
+        from cinch_tui.template_offers import offer_tasks, offer_templates  # not before the first paint
 
         super()._apply_folder()
-        offer_skills(self.assembly.folder)
+        for problem in offer_templates(self.assembly.folder):
+            self.notice(problem, "warning")
         offer_tasks(self.assembly.tasks)
         if self.mcp is None:
             return
@@ -186,15 +189,13 @@ class PlainSession(AgentSession):
             return
         if self.shell is not None:
             self.shell.add_reports_to_next_prompt()
-        prompt = None if user_input is None else await self._with_files(user_input)
-        if prompt is not None and self.is_running:
-            self.agent.steer(prompt)
-            self.notice("Queued for the next step of the agent; press Enter twice to send it now.")
+        if user_input is not None and self.is_running:
+            await self._steer(user_input)
             return
         stats = RunStats()
         unsubscribe = self.agent.subscribe(stats)
         try:
-            result = await (self.agent.continue_run() if prompt is None else self.agent.prompt(prompt))
+            result = await self._run(user_input)
             self.status = Outcome(result, stats, self.agent.session_id, self.agent.state.model.spec.name).status
             await self.hand_off_if_due()
             self.return_queued()
@@ -204,8 +205,25 @@ class PlainSession(AgentSession):
         finally:
             unsubscribe()
 
+    async def _steer(self, user_input: UserInput) -> None:
+        try:
+            self.agent.steer(await self._with_files(user_input))
+        except CinchError as error:
+            self.notice(str(error), "error")
+            return
+        self.notice("Queued for the next step of the agent; press Enter twice to send it now.")
+
+    async def _run(self, user_input: UserInput | None) -> AgentResult:
+        if user_input is None:
+            return await self.agent.continue_run()
+        if user_input.use is not None:
+            return await user_input.use.run(partial(self.notice, level="warning"))
+        return await self.agent.prompt(await self._with_files(user_input))
+
     async def _with_files(self, user_input: UserInput) -> str | tuple[UserContent, ...]:
         """Return the prompt with the content of the files it names."""
+        if user_input.use is not None:
+            return await user_input.use.steering(partial(self.notice, level="warning"))
         if not user_input.may_mention:
             return user_input.prompt
         files = await attach_files(user_input.text, self.agent, self.mcp)

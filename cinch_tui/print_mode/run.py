@@ -10,7 +10,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -30,6 +30,9 @@ from harness.agent.agent import Agent
 from harness.agent.limits import with_price
 from harness.errors import ConfigError
 from harness.ports.interaction import NonInteractive
+
+if TYPE_CHECKING:
+    from cinch_tui.template_use import TemplateUse
 
 MAX_STDIN_BYTES = 10_000_000
 STDIN_NOTICE_S = 3.0
@@ -119,7 +122,11 @@ async def _prompt(job: PrintJob, assembly: Assembly) -> Outcome:
     for subscriber in (stats, job.reporter, printer.write_event):
         agent.subscribe(subscriber)
     printer.begin(agent, assembly.mcp.status_records())
-    result = await agent.prompt(await job.prompt.with_files(agent, job.reporter.write, assembly.mcp.servers))
+    use = template_use(job.prompt, assembly)
+    if use is not None:
+        result = await use.run(job.reporter.write)
+    else:
+        result = await agent.prompt(await job.prompt.with_files(agent, job.reporter.write, assembly.mcp.servers))
     if job.options.output_format in ("json", "stream-json"):
         # Only these formats need the prices, which are slow to load.
         info = await agent.state.model.info.load()
@@ -127,6 +134,18 @@ async def _prompt(job: PrintJob, assembly: Assembly) -> Outcome:
     outcome = Outcome(result, stats, agent.session_id, agent.state.model.spec.name)
     printer.end(outcome)
     return outcome
+
+
+def template_use(prompt: UserInput, assembly: Assembly) -> TemplateUse | None:
+    """Return the skill or command that a prompt starts; None for another prompt."""
+    text = prompt.text.strip()
+    if not text.startswith("/"):
+        return None
+    from cinch_tui.template_use import TemplateUse  # few prompts start one
+
+    word, *rest = text.split(maxsplit=1)
+    source = assembly.folder.template(word[1:])
+    return TemplateUse(assembly, source, text, "".join(rest)) if source else None
 
 
 def _report_problem(job: PrintJob, outcome: Outcome, *, is_kept: bool) -> None:

@@ -29,11 +29,14 @@ LOADED: frozenset[Kind] = frozenset(
         "MCP servers",
         "rules",
         "skill",
+        "command",
         "task",
     }
 )
 """Kinds that this version of cinch uses; the others are shown and trusted along with them."""
-_RUNS_CODE = re.compile(r"!`|^\s*(?:hooks|mcpServers|permissionMode|allowed-tools|shell)\s*[:=]", re.MULTILINE)
+_RUNS_CODE = re.compile(
+    r"!`|!\{|```!|^\s*[\"']?(?:hooks|mcpServers|permissionMode|allowed[-_]tools|shell)[\"']?\s*[:=]", re.MULTILINE
+)
 """A shell line of a command, or metadata that runs programs or loosens permissions."""
 
 

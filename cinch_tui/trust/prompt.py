@@ -66,6 +66,12 @@ def folder_state(options: Options, root: Path | None = None) -> tuple[Inventory,
     return files, TrustStore(sources.trust_file, sources.session_pins).state(files)
 
 
+def may_run(options: Options, root: Path, path: Path) -> bool:
+    """Return True if a file of a project may run commands or loosen permissions: it is trusted as it is now."""
+    files, trust = folder_state(options, root)
+    return any(each.path == path and each.is_pinned and path not in trust.inert for each in files.found)
+
+
 def pending_question(options: Options) -> TrustQuestion | None:
     """Return the question that has to be asked before the agent is created, or None. Reads files."""
     files, trust = folder_state(options)

@@ -299,12 +299,14 @@ class _ModelCall:
 
 
 def _chosen(run: Run) -> Model:
-    """Return the current model: a fallback after a failure, else by routing, else the agent's own."""
+    """Return the current model: a fallback after a failure, else that of the run, by routing, or the agent's own."""
     if run.progress.fallbacks:
         return run.options.fallback[run.progress.fallbacks - 1]
-    if run.options.routing is None:
+    model = run.request.model
+    if model is None and run.options.routing is not None:
+        model = run.options.routing.model_for(run.progress.turn, is_subagent=run.parent is not None)
+    if model is None:
         return run.state.model
-    model = run.options.routing.model_for(run.progress.turn, is_subagent=run.parent is not None)
     if model.spec != (run.progress.asked or run.state.model.spec):
         run.bus.publish(ModelRouted(spec=model.spec))
     run.progress.asked = model.spec

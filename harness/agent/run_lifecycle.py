@@ -6,6 +6,7 @@ import asyncio
 
 from msgspec.structs import replace
 
+from harness.agent.guardrails import Reject
 from harness.agent.identity import Identity
 from harness.agent.loop import append_unsent_prompts, rejected, run_loop
 from harness.agent.run_state import AgentResult, Run
@@ -84,12 +85,20 @@ class RunLifecycle:
                 config=run.config,
             )
         )
+        run.permissions.store.add_for_run(run.request.rules)
+        if run.request.prepare is not None:
+            prepared = await run.request.prepare(run)
+            if isinstance(prepared, Reject):
+                return rejected(prepared.reason)
+            self._run = run = replace(run, request=replace(run.request, prompts=prepared))
         work = run.request.work or run_loop
         return await work(run)
 
     def _end(self, outcome: AgentEnd) -> AgentEnd:
         run = self._run
         run.inbox.reminders.clear()
+        if run.parent is None:
+            run.permissions.store.end_run()
         failed = outcome.stop_reason == "error"
         run.state.last_error = outcome.error if failed else None
         failure = run.progress.failure if failed else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from harness.agent.conversation import RunConversation
+from harness.agent.guardrails import Reject
 from harness.agent.late_tools import LateTools
 from harness.agent.limits import Ledger, Meter
 from harness.agent.options import AgentOptions
@@ -35,6 +36,7 @@ from harness.messages import (
     Usage,
     UserMessage,
 )
+from harness.permissions import Rule
 from harness.ports.hooks import HookChain
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model, ModelInfo, OutputSchema, known_model_info
@@ -144,6 +146,12 @@ class RunRequest(Struct, frozen=True):
     """Checked after each turn; True ends the run successfully."""
     output_schema: OutputSchema | None = None
     """Schema of the replies."""
+    prepare: Callable[[Run], Awaitable[tuple[Message, ...] | Reject]] | None = None
+    """Returns the prompts once the run has begun, such as the output of tool calls; a rejection ends the run."""
+    rules: tuple[Rule, ...] = ()
+    """Permission rules until the run ends."""
+    model: Model | None = None
+    """Model of this run, in place of that of the agent and of its routing; the caller closes it."""
     work: Callable[[Run], Awaitable[AgentEnd]] | None = None
     """Replacement for the agent loop; the messages and the usage of its result are filled in."""
     run_id: str = ""

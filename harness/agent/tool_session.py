@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 
 from harness.agent.agent_base import AgentBase
-from harness.agent.planning import propose_plan
 from harness.agent.run_state import Run, RunRequest
-from harness.approval.assessment import Allowed
-from harness.approval.batch import Batch
-from harness.approval.decide import decide_call
+from harness.agent.single_call import execute_call
 from harness.approval.explanation import CallSettings, explain
 from harness.approval.modes import APPROVAL_MODES, ApprovalMode
 from harness.approval.paths import PathFacts
 from harness.approval.policy import Permissions
 from harness.concurrency import cancel_tasks
 from harness.events import AgentEnd
-from harness.execution.executor import ToolExecutor
-from harness.execution.results import STOPPED, Results
-from harness.execution.schedule import ResourceLocks, claim_of
+from harness.execution.schedule import ResourceLocks
 from harness.messages import ToolCall, ToolResult
 from harness.permissions import SHELL
-from harness.ports.hooks import Block
-from harness.ports.tool import ToolOutput
 
 
 class ToolSession:
@@ -78,7 +70,7 @@ class ToolSession:
         Raises:
             CancelledError: The caller was cancelled; the call has stopped, with all its processes.
         """
-        task = asyncio.create_task(self._execute(call))
+        task = asyncio.create_task(execute_call(self._run_in_progress, call, self._locks))
         self._calls.add(task)
         try:
             await asyncio.wait([task])
@@ -105,21 +97,3 @@ class ToolSession:
     def _run_in_progress(self) -> Run:
         assert self._active is not None, "the session has not begun"
         return self._active
-
-    async def _execute(self, call: ToolCall) -> ToolResult:
-        run = self._run_in_progress
-        results = Results(run, [call])
-        executor = ToolExecutor(run, results, partial(propose_plan, run))
-        try:
-            match await decide_call(run, call, executor.context(call), "tool_use", Batch(run)):
-                case Allowed() as allowed:
-                    place = self._locks.add(claim_of(allowed.risk, run.workspace.root))
-                    await executor.execute(allowed, self._locks, place)
-                case Block(reason):
-                    results.block(call, reason)
-                case output:
-                    results.record(call, output)
-        finally:
-            results.record(call, ToolOutput.failure(STOPPED))
-            await results.publish_remaining(run.options.cancel_grace_s)
-        return results.results[0]

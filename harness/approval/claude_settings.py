@@ -69,6 +69,46 @@ def import_claude_settings(path: Path, level: Level) -> ImportedSettings:
     return imported
 
 
+def rules_of(entry: str, effect: Effect, source: RuleSource) -> tuple[Rule, ...]:
+    """Return the rules of cinch for a rule of Claude Code, such as `Bash(git commit:*)`; rules of cinch are kept.
+
+    Args:
+        entry: The rule.
+        effect: Effect of the rule.
+        source: Origin of the rule.
+
+    Raises:
+        ConfigError: The text is not a rule, or cinch has none that means the same.
+    """
+    found = _RULE.fullmatch(entry.strip())
+    if found is None:
+        raise ConfigError(f"{entry!r} is not a permission rule")
+    if problem := _problem(found["tool"], found["pattern"], source.level):
+        raise ConfigError(problem)
+    pattern = "" if found["pattern"] in (None, "*", "") else f"({found['pattern']})"
+    return tuple(parse_rule(f"{tool}{pattern}", effect, source) for tool in _rule_names(found["tool"]))
+
+
+def _rule_names(name: str) -> tuple[str, ...]:
+    found = CLAUDE_TOOLS.get(name)
+    return found.rules if found else (name,)
+
+
+def _problem(tool: str, pattern: str | None, level: Level) -> str:
+    """Return the reason a rule has no counterpart; empty if it has one."""
+    if pattern is None:
+        return ""
+    # Names of cinch's own tools are in lower case.
+    if tool not in CLAUDE_TOOLS and tool[0].isupper():
+        return f"{tool} is not a tool of cinch"
+    is_path = tool in ("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "LS", "Grep")
+    if is_path and level == "user" and pattern.startswith("/") and not pattern.startswith("//"):
+        return "its path is relative to the settings file"
+    if tool == "Bash" and pattern.startswith("="):
+        return "a command cannot start with ="
+    return ""
+
+
 class _Import:
     def __init__(self, path: Path, text: str, level: Level, imported: ImportedSettings) -> None:
         self._path = path
@@ -94,37 +134,16 @@ class _Import:
         if not isinstance(entry, str) or found is None:
             self._notice(str(entry), f"{entry!r} is not a permission rule and is not imported")
             return
-        tools = self._tools_of(found["tool"])
         try:
-            if problem := self._problem(found["tool"], found["pattern"]):
-                raise ConfigError(problem)
-            pattern = "" if found["pattern"] in (None, "*", "") else f"({found['pattern']})"
-            rules = [parse_rule(f"{tool}{pattern}", effect, self._source(entry)) for tool in tools]
+            rules = rules_of(entry, effect, self._source(entry))
         except ConfigError as error:
-            self._unsupported(entry, tools, effect, str(error))
+            self._unsupported(entry, _rule_names(found["tool"]), effect, str(error))
             return
         self._imported.rules += rules
         if found["tool"] not in CLAUDE_TOOLS and not found["tool"].startswith("mcp__"):
             self._notice(entry, f"{entry!r} names no tool of cinch and has no effect")
-        elif found["tool"] in ("Write", "NotebookEdit") and pattern:
+        elif found["tool"] in ("Write", "NotebookEdit") and rules[0].pattern:
             self._notice(entry, f"{entry!r} is imported as {rules[0]}, which covers every tool that changes files")
-
-    def _tools_of(self, name: str) -> tuple[str, ...]:
-        found = CLAUDE_TOOLS.get(name)
-        return found.rules if found else (name,)
-
-    def _problem(self, tool: str, pattern: str | None) -> str:
-        """Return the reason a rule cannot be imported; empty if it can."""
-        if pattern is None:
-            return ""
-        if tool not in CLAUDE_TOOLS and not tool.startswith("mcp__"):
-            return f"{tool} is not a tool of cinch"
-        is_path = tool in ("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "LS", "Grep")
-        if is_path and self._level == "user" and pattern.startswith("/") and not pattern.startswith("//"):
-            return "its path is relative to the settings file"
-        if tool == "Bash" and pattern.startswith("="):
-            return "a command cannot start with ="
-        return ""
 
     def _unsupported(self, entry: str, tools: tuple[str, ...], effect: Effect, why: str) -> None:
         if effect != "allow":

@@ -56,6 +56,7 @@ class RuleStore:
         self._configured: tuple[Rule, ...] = ()
         self._stored: tuple[Rule, ...] = ()
         self._session: tuple[Rule, ...] = ()
+        self._run: tuple[Rule, ...] = ()
         self._usage: dict[RuleKey, RuleUsage] = {}
         self._unsaved: dict[RuleKey, int] = {}
         self._ordered: dict[Effect, tuple[Rule, ...]] = {}
@@ -74,7 +75,7 @@ class RuleStore:
     def of(self, effect: Effect) -> tuple[Rule, ...]:
         """Return the rules with an effect, in order of precedence, as far as they apply."""
         if not self._ordered:
-            rules = (*self.rules, *self._session)
+            rules = (*self.rules, *self._session, *self._run)
             self._ordered = {each: tuple(rule for rule in rules if rule.effect == each) for each in _EFFECTS}
         rules = self._ordered[effect]
         if effect == "allow" and self.managed_only:
@@ -151,6 +152,16 @@ class RuleStore:
         removed, self._session = self._session, ()
         self._ordered.clear()
         return removed
+
+    def add_for_run(self, rules: Iterable[Rule]) -> None:
+        """Add rules until the run ends, such as those of a skill that is used in it."""
+        self._run = tuple(dict.fromkeys((*self._run, *rules)))
+        self._ordered.clear()
+
+    def end_run(self) -> None:
+        """Remove the rules of the run."""
+        self._run = ()
+        self._ordered.clear()
 
     def record_use(self, rule: Rule) -> None:
         """Count a call that a rule allowed. `flush` stores the counts of the project's rules."""

@@ -10,13 +10,15 @@ from fakes.recording_host import RecordingHost
 
 from cinch_tui.assembly.folder import Folder, read_folder
 from cinch_tui.cli.start import config_sources
-from cinch_tui.commands.skills import skill_commands
+from cinch_tui.commands.templates import skill_commands
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
 from cinch_tui.config.settings import Settings
 from cinch_tui.config.tables.extensions import ExtensionSettings
+from cinch_tui.template_use import TemplateUse
 from cinch_tui.trust.inventory import inventory
 from cinch_tui.trust.store import TrustStore
+from cinch_tui.user_input import UserInput
 from extensions.skills import Skill
 
 SETTINGS = Settings()
@@ -69,14 +71,28 @@ async def test_skill_that_links_out_of_the_project_is_not_read(project: Path, tm
     assert (await read(project)).skills == ()
 
 
+class SendingHost(RecordingHost):
+    """A host that keeps what is sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[UserInput] = []
+
+    def send(self, user_input: UserInput) -> None:
+        self.sent.append(user_input)
+
+
 async def test_commands_send_the_instructions(project: Path):
     skill = Skill("deploy", "Deploy the site", project / ".claude" / "skills" / "deploy" / "SKILL.md")
-    host = RecordingHost()
+    host = SendingHost()
     by_name = {each.name: each for each in skill_commands([skill]).commands}
 
     await by_name["/deploy"].handler(host, "docs")
     await by_name["/skill"].handler(host, "deploy blog")
 
-    assert "Run the deployment of docs." in str(host.calls)
-    assert "Run the deployment of blog." in str(host.calls)
+    uses = [each.use for each in host.sent if isinstance(each.use, TemplateUse)]
+    assert [(use.line, use.arguments) for use in uses] == [
+        ("/deploy docs", "docs"),
+        ("/skill deploy blog", "blog"),
+    ]
     assert skill_commands([]).commands == []

@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from extensions.locations import Root
-from extensions.skill_tool import skill_text
-from extensions.skills import MAX_SECTION, LoadedSkills, Skill, load_skills, skills_section
+from extensions.skills import MAX_SECTION, LoadedSkills, Skill, load_skills, skill_template, skills_section
 
 
 def write(root: Path, name: str, text: str) -> Path:
@@ -86,4 +85,25 @@ def test_text_has_arguments_folder_and_files(tmp_path: Path):
     path = write(tmp_path, "a", "---\nname: a\n---\nDeploy $ARGUMENTS.")
     (path.parent / "run.sh").write_text("")
 
-    assert skill_text(path, "now") == f"Deploy now.\n\n[Folder of this skill: {path.parent}\nIts other files: run.sh]"
+    text = skill_template(path).fill("now").unexecuted
+
+    assert text == f"Deploy now.\n\n[Folder of this skill: {path.parent}\nIts other files: run.sh]"
+
+
+def test_skills_of_a_plugin_have_its_name_before_theirs(tmp_path: Path):
+    path = write(tmp_path, "deploy", "---\nname: deploy\ndescription: Deploy\n---\nRun ${CLAUDE_PLUGIN_ROOT}/x")
+
+    (skill,) = load_skills([Root(tmp_path, "plugin", plugin="ops")]).skills
+
+    assert skill.name == "ops:deploy"
+    assert f"Run {tmp_path}/x" in skill_template(path).fill("", skill.variables).unexecuted
+
+
+def test_entries_that_are_no_skills_are_ignored(tmp_path: Path):
+    write(tmp_path, "a", "---\nname: a\ndescription: A\n---\n")
+    (tmp_path / "skills" / "README.md").write_text("Notes")
+    (tmp_path / "skills" / "empty").mkdir()
+
+    loaded = load(tmp_path)
+
+    assert ([each.name for each in loaded.skills], loaded.problems) == (["a"], ())

@@ -147,7 +147,8 @@ async def test_long_list_is_scrolled_and_hostile_names_stay_on_one_line(tmp_path
     assert last.startswith(".claude/commands/zz␛[2J⟨U+000A⟩⟨U+202E⟩gnp.md  command")
 
 
-def test_many_harmless_unused_files_are_one_row(tmp_path: Path) -> None:
+def test_many_harmless_unused_files_are_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cinch_tui.trust.prompt.LOADED", frozenset[str]())
     commands = tmp_path / ".claude/commands"
     commands.mkdir(parents=True)
     for number in range(6):

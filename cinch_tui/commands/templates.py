@@ -1,0 +1,67 @@
+"""Skills and commands of files as commands: one for each, and `/skill`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cinch_tui.commands.host import CommandHost
+from cinch_tui.commands.registry import Choice, Command, CommandGroup
+from cinch_tui.fuzzy_match import did_you_mean
+from cinch_tui.user_input import UserInput
+from harness.errors import CinchError
+
+if TYPE_CHECKING:
+    from extensions.commands import FileCommand
+    from extensions.skills import Skill
+
+MAX_SUMMARY_CHARS = 120
+ARGUMENTS = "[arguments]"
+
+
+def skill_commands(skills: Sequence[Skill]) -> CommandGroup:
+    """Return the commands of the skills that users may start; none without skills."""
+    group = CommandGroup("Skills")
+    offered = {skill.name: skill for skill in skills if skill.for_user}
+    if not offered:
+        return group
+
+    def choices(host: CommandHost) -> Sequence[Choice]:
+        del host
+        return [Choice(each.name, each.description[:MAX_SUMMARY_CHARS]) for each in offered.values()]
+
+    async def run(host: CommandHost, text: str) -> None:
+        name, _, arguments = text.partition(" ")
+        if not name:
+            host.show("Skills", "\n".join(f"- `/{each.name}` {each.description}" for each in offered.values()))
+        elif name in offered:
+            await _send(offered[name], f"/skill {name}", host, arguments.strip())
+        else:
+            raise CinchError(f"no skill is called {name!r}{did_you_mean(name, offered)}")
+
+    command = Command("/skill [name arguments]", "list skills, or use one", run, arguments=choices, takes_text=True)
+    group.commands += [command, *map(_command, offered.values())]
+    return group
+
+
+def file_commands(commands: Sequence[FileCommand]) -> CommandGroup:
+    """Return the commands of files."""
+    return CommandGroup("Commands of files", [_command(each) for each in commands])
+
+
+def _command(source: Skill | FileCommand) -> Command:
+    name = f"/{source.name}"
+    # An argument in angle brackets would be required; whether one is, the instructions decide.
+    hint = source.hint.translate({ord("<"): "[", ord(">"): "]", ord("…"): "..."}) or ARGUMENTS
+    summary = source.description[:MAX_SUMMARY_CHARS]
+    return Command(f"{name} {hint}", summary, partial(_send, source, name), takes_text=True)
+
+
+async def _send(source: Skill | FileCommand, name: str, host: CommandHost, arguments: str) -> None:
+    # Not before the first paint.
+    from cinch_tui.template_use import TemplateUse
+
+    host.session.check_writable()
+    line = f"{name} {arguments}".strip()
+    host.send(UserInput(line, use=TemplateUse(host.session.assembly, source, line, arguments)))

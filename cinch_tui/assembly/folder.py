@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from cinch_tui.assembly.system_prompt import own_prompt
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.plugin_folders import installed_roots
@@ -75,8 +76,10 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
     environment = await asyncio.to_thread(describe_environment, root)
     skills = await asyncio.to_thread(load_skills, roots)
     commands = await asyncio.to_thread(load_commands, roots)
+    own = await own_prompt(settings.prompt.template, root, options.environ)
     return Folder(
-        prompt=options.system or build_system_prompt(environment, loaded.instructions, skills_section(skills.skills)),
+        prompt=options.system
+        or build_system_prompt(environment, loaded.instructions, skills_section(skills.skills), role=own.text),
         instructions=quoted(loaded.instructions),
         trust=trust,
         ignored=tuple(files.label(each.path) for each in files.found if each.path in trust.inert),
@@ -85,6 +88,7 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
             *rules.problems,
             *skills.problems,
             *commands.problems,
+            *own.problems,
             *plugin_problems,
             *skipped_notices(files, trust, headless=options.headless),
         ),

@@ -56,7 +56,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
     options = Options(
         cwd=cwd,
         paths=paths,
-        environ=os.environ,
+        environ=config.environ,
         sources=sources,
         prompt=arguments.prompt,
         images=_images(arguments.images, cwd),

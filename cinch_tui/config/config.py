@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 from cinch_tui.config.settings import Settings
+from harness.structs import Redacted
 
 if TYPE_CHECKING:
     from cinch_tui.config.api_tables import ApiTable
@@ -47,8 +48,10 @@ class RuleText(Struct, frozen=True):
     """File and line, environment variable, or "the command line"."""
 
 
-class Config(Struct, frozen=True):
+class Config(Redacted, frozen=True):
     """Loaded settings with their origins."""
+
+    _hidden = ("environ",)
 
     settings: Settings
     origins: dict[str, Origin]
@@ -68,6 +71,9 @@ class Config(Struct, frozen=True):
 
     apis: tuple[ApiTable, ...] = ()
     """Tables of APIs, weakest first; also those without effect."""
+
+    environ: Mapping[str, str] = {}
+    """Environment of cinch, with the variables of `.env` files that the settings name."""
 
     warnings: tuple[str, ...] = ()
     untrusted_files: tuple[Path, ...] = ()

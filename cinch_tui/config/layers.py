@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -16,6 +17,9 @@ from cinch_tui.config.config import Config, Layer, Origin
 from cinch_tui.config.merged_layers import MergedLayers
 from cinch_tui.config.names import build, keys
 from cinch_tui.config.setting import Value
+
+if TYPE_CHECKING:
+    from cinch_tui.config.dotenv_files import ExtendedEnvironment
 
 
 class Sources(Struct, frozen=True):
@@ -69,15 +73,19 @@ def load_config(sources: Sources) -> Config:
     settings = layers.with_limited_mode(build(layers.values))
     if settings.keys:
         settings = layers.with_own_keys(settings)
+    environ, problems = sources.environ, ()
+    if settings.environment.dotenv:
+        environ, problems = _with_dotenv(sources, settings.environment.dotenv)
     return Config(
         settings=settings,
+        environ=environ,
         origins=layers.origins,
         held_back=tuple(layers.held_back),
         rules=tuple(layers.rules),
         examples=layers.examples,
         servers=tuple(layers.servers.values()),
         apis=tuple(layers.apis.values()),
-        warnings=tuple(layers.warnings),
+        warnings=(*layers.warnings, *problems),
         untrusted_files=tuple(layers.untrusted_files),
     )
 
@@ -113,6 +121,27 @@ def _add_project_files(layers: MergedLayers, sources: Sources, files: Sequence[t
         file = read_config_file(path)
         folder = sources.folder or path.parent.parent
         layers.add_file(file, layer, trusted=store.trusts(folder, path, file.sha256))
+
+
+def _with_dotenv(sources: Sources, names: Sequence[str]) -> ExtendedEnvironment:
+    """Return the environment with variables of `.env` in a trusted project and beside the user's file."""
+    # Imported here because few users turn it on.
+    from cinch_tui.config.dotenv_files import NAME, DotenvFile, with_dotenv
+
+    files = [] if sources.folder is None else [DotenvFile(sources.folder / NAME, lambda: _is_trusted(sources))]
+    if not sources.named:
+        files.append(DotenvFile(sources.user_file.parent / NAME))
+    return with_dotenv(sources.environ, names, files)
+
+
+def _is_trusted(sources: Sources) -> bool:
+    """Return True if the user trusts the folder."""
+    from cinch_tui.trust.inventory import inventory
+    from cinch_tui.trust.store import TrustStore
+
+    assert sources.folder is not None
+    found = inventory(sources.folder, sources.user_file)
+    return TrustStore(sources.trust_file, sources.session_pins).state(found).is_trusted
 
 
 def must_be_read(path: Path) -> bool:

@@ -20,7 +20,7 @@ from cinch_tui.config.tables.model import (
     RetrySettings,
 )
 from cinch_tui.config.tables.runs import LimitSettings, PlanSettings, SteeringSettings, SubagentSettings
-from cinch_tui.config.tables.tasks import TaskSettings
+from cinch_tui.config.tables.tasks import EnvironmentSettings, PromptSettings, TaskSettings
 from cinch_tui.config.tables.tools import ApprovalSettings, McpSettings, PermissionSettings, ToolSettings, WebSettings
 from cinch_tui.config.tables.ui import SessionSettings, UiSettings
 
@@ -44,6 +44,8 @@ class Settings(Struct, frozen=True):
     mcp: Annotated[McpSettings, NEXT_START] = McpSettings()
     extensions: Annotated[ExtensionSettings, NEXT_START] = ExtensionSettings()
     tasks: Annotated[TaskSettings, NEXT_START] = TaskSettings()
+    prompt: Annotated[PromptSettings, NEXT_START] = PromptSettings()
+    environment: Annotated[EnvironmentSettings, NEXT_START] = EnvironmentSettings()
     sessions: Annotated[SessionSettings, NEXT_PROMPT] = SessionSettings()
     ui: Annotated[UiSettings, AT_ONCE] = UiSettings()
     keys: Annotated[

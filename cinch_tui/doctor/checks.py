@@ -71,12 +71,12 @@ def setup_for(options: Options, in_use: ModelChoice | None = None) -> Setup:
         in_use: the model in use, checked before those in the settings.
     """
     paths = options.paths
-    keys = KeyStore(paths, os.environ)
     chosen = [in_use] if in_use else []
     try:
         config = load_config(options.sources)
     except ConfigError as error:
-        return Setup(keys, error, chosen, options)
+        return Setup(KeyStore(paths, os.environ), error, chosen, options)
+    keys = KeyStore(paths, config.environ)
     named, last = config.settings.model, load_json(paths.choice_file, ModelChoice)
     if named.name:
         chosen.append(ModelChoice(named.name if named.base_url else _full_name(named.name, keys), named.base_url))

@@ -12,7 +12,7 @@ from cinch_tui.print_mode.output import Output
 from cinch_tui.print_mode.stream_json import event_lines, init_line
 from cinch_tui.rendering.safe_text import error_line
 from cinch_tui.reports.citations import sources_of, sources_text
-from cinch_tui.reports.notices import context_text, notice_of
+from cinch_tui.reports.notices import context_text, notice_of, reminder_title
 from harness import events
 from harness.agent.agent import Agent
 from harness.codec import encode
@@ -121,6 +121,8 @@ class ProgressReporter:
                 self.write(f"{result.tool_name} failed: {error_line(result.text) or 'no reason given'}")
             case events.HookRan(result=ToolResult() as result):
                 self.write(f"{result.tool_name} was blocked: {result.text}")
+            case events.HookRan(outcome="injected", reason=reason):
+                self.write(reminder_title(reason))
             case events.Notice(text=text) | events.LimitReached(message=text):
                 self.write(text)
             case events.CompactionEnd() | events.Evicted() | events.ContextTrimmed():

@@ -13,6 +13,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from cinch_tui.api_keys.key_store import KeyStore
+from cinch_tui.cli.start import config_sources
+from cinch_tui.config.layers import load_config
 from cinch_tui.config.paths import find_paths
 from cinch_tui.fuzzy_match import rank_matches
 from cinch_tui.models.offers import (
@@ -93,16 +95,16 @@ def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
     Raises:
         ConfigError: the arguments are invalid, or the named provider has no models.
     """
-    del cwd
     if list(argv[:1]) == ["pull"] or list(argv) == ["local"]:
         from cinch_tui.subcommands.pull import run_pull
 
         return run_pull(argv, out=out)
     query = _query(argv)
-    store = KeyStore(find_paths(os.environ), os.environ)
     if query.flags & {"-h", "--help"}:
         out.write_text(HELP)
         return 0
+    paths = find_paths(os.environ)
+    store = KeyStore(paths, load_config(config_sources(paths, cwd)).environ)
     if "--providers" in query.flags:
         _show_providers(store, out)
         return 0

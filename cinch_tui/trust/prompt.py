@@ -238,6 +238,7 @@ def apply_answer(options: Options, asked: TrustQuestion, answer: TrustAnswer) ->
     config = load_config(options.sources)
     options = replace(
         options,
+        environ=config.environ,
         notices=(*config.notices, *problems),
         rules=config.rules,
         rule_examples=config.examples,

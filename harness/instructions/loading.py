@@ -107,9 +107,18 @@ def describe_environment(cwd: Path) -> Environment:
     )
 
 
-def build_system_prompt(environment: Environment, instructions: Sequence[Instruction], skills: str = "") -> str:
-    """Return the system prompt of a session, which stays the same until its end; `skills` is the section about them."""
-    parts = [prompt_text("system"), _facts(environment), skills, quoted(instructions)]
+def build_system_prompt(
+    environment: Environment, instructions: Sequence[Instruction], skills: str = "", *, role: str = ""
+) -> str:
+    """Return the system prompt of a session, which stays the same until its end.
+
+    Args:
+        environment: The environment.
+        instructions: The instruction files.
+        skills: Section about skills.
+        role: Instructions of a role, in place of those of cinch.
+    """
+    parts = [role or prompt_text("system"), _facts(environment), skills, quoted(instructions)]
     return "\n\n".join(part for part in parts if part)
 
 

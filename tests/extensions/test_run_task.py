@@ -14,7 +14,9 @@ from harness.agent.agent import Agent
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions
 from harness.errors import RequestRejected
-from harness.messages import Message, UserMessage
+from harness.messages import Message, UserMessage, user
+from harness.parallel.run import run_parallel
+from harness.parallel.variant import ParallelVariant
 from harness.ports.hooks import Hooks
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
@@ -163,3 +165,24 @@ async def test_subagents_have_the_tools_of_the_type_and_no_type_of_their_own(tmp
 
     assert (result.text, session.prompts) == ("ok", ["go"])
     assert (len(look.ran), len(write.ran)) == (1, 0)
+
+
+async def test_service_runs_no_tool_that_the_type_excludes():
+    session = Session(ChosenTask(TaskType("query", tools=("read_file",))))
+    hook = session.for_run()
+
+    await hook.before_turn([user("What?")], 1)
+
+    assert (hook.reviews("web_search"), hook.reviews("read_file"), hook.reviews("ask_user")) == (True, False, False)
+
+
+async def test_each_model_of_a_parallel_run_has_the_type(tmp_path: Path):
+    agent = agent_of(tmp_path, Session(ChosenTask(TaskType("bug-fix"), "", "Be brief.")), "never asked")
+    models = [scripted("A"), scripted("B")]
+
+    await run_parallel(agent, "It crashes.", [ParallelVariant(each) for each in models])
+
+    for each in models:
+        assert isinstance(each.provider, DemoProvider)
+        assert "Be brief." in str(each.provider.requests[0].messages)
+    assert texts(agent.messages) == ["It crashes.", "[Task type: bug-fix.]\n\nBe brief."]

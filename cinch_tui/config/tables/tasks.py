@@ -1,4 +1,4 @@
-"""Tables about task types."""
+"""Tables about task types, the system prompt and environment variables."""
 
 from __future__ import annotations
 
@@ -20,3 +20,23 @@ class TaskSettings(Struct, frozen=True):
             "provider in use; empty: none"
         ),
     ] = ""
+
+
+class PromptSettings(Struct, frozen=True):
+    template: Annotated[
+        str,
+        held(
+            "file with instructions in place of those of cinch, with {{ variables }}; environment, instruction files "
+            "and skills follow; empty: none"
+        ),
+    ] = ""
+
+
+class EnvironmentSettings(Struct, frozen=True):
+    dotenv: Annotated[
+        tuple[str, ...],
+        held(
+            'variables to read from .env beside this file and in trusted projects, such as "*_API_KEY"; commands do '
+            "not receive them"
+        ),
+    ] = ()

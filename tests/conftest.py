@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import itertools
 import os
+import re
 import shutil
 import signal
 import socket
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fakes import fork_server
 from hypothesis import settings
 
 # The same examples in every run: a failure is caused by the change under test and can be reproduced.
@@ -84,7 +86,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
+    # An app under test allocates so many objects that the default thresholds cost a tenth of the time.
+    gc.set_threshold(10_000, 10, 5)
     gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    fork_server.stop()
 
 
 @pytest.fixture(scope="session")
@@ -111,6 +119,29 @@ def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in own.items():
         monkeypatch.setenv(name, value)
     return home
+
+
+@pytest.fixture(scope="session")
+def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("prices")
+
+
+@pytest.fixture
+def shared_prices(prices: Path, own_home: Path) -> None:
+    """Keep the cache of prices for the next test; without it, every start loads the price data in a subprocess."""
+    cache = own_home / "cinch" / "cache"
+    cache.mkdir(parents=True, mode=0o700)
+    (cache / "prices").symlink_to(prices)
+
+
+@pytest.fixture
+def tmp_path(own_home: Path) -> Path:
+    """Return a new directory, numbered like the home of the test, for the reason given at `homes`."""
+    test = os.environ["PYTEST_CURRENT_TEST"].partition("::")[2]
+    name = re.sub(r"\W", "_", test)[:30]
+    path = own_home.with_name(f"{name}{own_home.name}")
+    path.mkdir()
+    return path
 
 
 @pytest.fixture(autouse=True)

@@ -28,11 +28,12 @@ def _short_waits() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _parsed_css() -> Iterator[None]:
     """Parse the same CSS with the same variables once for all apps: it takes an eighth of the time of a test."""
-    parse = Stylesheet._parse_rules
+    parse = Stylesheet._parse_rules  # pyright: ignore[reportPrivateUsage] - nothing public is between parsing and use
     parsed: dict[object, Any] = {}
 
     def parse_once(self: Stylesheet, *args: Any, **options: Any) -> Any:
-        key = (args, *options.items(), frozenset(self._variables.items()))
+        variables = self._variables  # pyright: ignore[reportPrivateUsage] - see above
+        key = (args, *options.items(), frozenset(variables.items()))
         if key not in parsed:
             parsed[key] = parse(self, *args, **options)
         return parsed[key]
@@ -40,6 +41,11 @@ def _parsed_css() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parse_once)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _shared_prices(shared_prices: None) -> None:
+    pass
 
 
 @pytest.fixture

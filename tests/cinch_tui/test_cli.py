@@ -205,7 +205,6 @@ def test_usage_error_is_one_sentence_and_status_2(argv: list[str], sentence: str
 
 def test_a_typo_in_the_configuration_stops_the_start(tmp_path: Path, own_home: Path) -> None:
     path = own_home / "cinch" / "config.toml"
-    path.parent.mkdir()
     path.write_text("[ui]\ntehme = 'x'\n")
 
     done = cinch("-p", "hello", "-m", "demo", cwd=tmp_path)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pexpect
 import pytest
@@ -28,7 +29,6 @@ async def service() -> AsyncGenerator[OAuthService]:
 @pytest.fixture(autouse=True)
 def home(service: OAuthService, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = own_home / "cinch"
-    home.mkdir()
     (home / "config.toml").write_text(f'[mcp.servers.guarded]\nurl = "{service.url}"\n')
     (own_home / "browser.py").write_text(BROWSER)
     monkeypatch.setenv("BROWSER", f"{sys.executable} {own_home / 'browser.py'}")
@@ -97,7 +97,7 @@ async def test_address_is_shown_before_enter_opens_it_and_may_be_pasted(
         child.expect(pattern)
         return str(child.after)
 
-    child = pexpect.spawn(
+    child: Any = pexpect.spawn(  # pyright: ignore[reportUnknownVariableType] - pexpect has no types
         CINCH[0], [*CINCH[1:], "mcp", "login", "guarded"], env=os.environ, encoding="utf-8", timeout=30
     )
     child.setwinsize(24, 1000)

@@ -5,12 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.fork_server import run_forked
 from fakes.model_server import Cut, Failure, Hang, Item, ModelServer, Reply
 
 from harness.session.notes import ModeNote
@@ -40,22 +41,13 @@ def ask(
     folder: Path, script: list[Item], *arguments: str, model: str = "anthropic/fake-model", stdin: str = ""
 ) -> tuple[subprocess.CompletedProcess[str], ModelServer]:
     with ModelServer(script) as server:
-        done = subprocess.run(
-            command(*arguments, model=model),
-            cwd=folder,
-            env=environment(server),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        done = run_forked(["-p", "-m", model, *arguments], cwd=folder, env=environment(server), stdin=stdin)
     assert KEY not in done.stdout + done.stderr
     return done, server
 
 
 @contextmanager
-def running(folder: Path, script: list[Item], *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def running(folder: Path, script: list[Item], *arguments: str) -> Generator[subprocess.Popen[str]]:
     with (
         ModelServer(script) as server,
         subprocess.Popen(

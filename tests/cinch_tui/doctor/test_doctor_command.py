@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pexpect
 import pytest
@@ -120,7 +121,6 @@ def test_scripts_get_one_object(anthropic: Begin) -> None:
 
 
 def test_a_wrong_configuration_does_not_keep_the_doctor_from_looking(own_home: Path) -> None:
-    (own_home / "cinch").mkdir()
     (own_home / "cinch" / "config.toml").write_text("[model]\nnme = 3\n")
     (own_home / "cinch" / "data").mkdir()
     (own_home / "cinch" / "data" / "credentials.json").write_text("{")
@@ -153,7 +153,8 @@ def test_help_lists_the_options() -> None:
 
 def test_ctrl_c_ends_it_at_once(anthropic: Begin) -> None:
     server = anthropic([Hang()])
-    terminal = pexpect.spawn(COMMAND[0], COMMAND[1:], encoding="utf-8", dimensions=(24, 80), timeout=60)
+    command: Any = pexpect.spawn  # pyright: ignore[reportUnknownMemberType] - pexpect has no types
+    terminal = command(COMMAND[0], COMMAND[1:], encoding="utf-8", dimensions=(24, 80), timeout=60)
     terminal.expect("checking anthropic")
     while not server.requests:
         terminal.expect([".", pexpect.TIMEOUT], timeout=0.05)

@@ -26,7 +26,9 @@ STARTED = (
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, own_home: Path) -> Path:
+    # On a busy machine, the server may need longer than the default to end.
+    (own_home / "cinch/config.toml").write_text("[mcp]\nstartup_wait_s = 60\n")
     (tmp_path / "project").mkdir()
     return foreign_folder(tmp_path / "project")
 

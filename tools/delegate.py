@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec import Meta, field
+from msgspec.structs import replace
 
 from harness.messages import JsonObject
-from harness.ports.tool import SubagentTask, ToolContext, ToolOutput
+from harness.ports.tool import Role, SubagentTask, ToolContext, ToolOutput
 from tools.typed import Parameters, TypedTool
 
 
@@ -33,16 +34,39 @@ class DelegateTool(TypedTool[DelegateArguments]):
     Arguments = DelegateArguments
 
     def summary(self, arguments: JsonObject) -> str:
-        name, task = arguments.get("name"), arguments.get("task")
-        if isinstance(name, str) and name.strip():
-            return name.strip()
-        return next(iter(task.strip().splitlines()), "") if isinstance(task, str) else ""
+        return task_summary(arguments)
 
     async def execute(self, arguments: DelegateArguments, context: ToolContext) -> ToolOutput:
-        if context.delegate is None:
-            return ToolOutput.failure("No further subagents are allowed here. Do the task yourself.")
-        return await context.delegate(
-            SubagentTask(
-                arguments.task, arguments.name, tuple(arguments.tools), call_id=context.call_id, update=context.update
-            )
-        )
+        return await delegate(arguments, context)
+
+
+def task_summary(arguments: JsonObject) -> str:
+    """Return the name of a subagent for users: the one that the model chose, or the first line of the task."""
+    name, task = arguments.get("name"), arguments.get("task")
+    if isinstance(name, str) and name.strip():
+        return name.strip()
+    return next(iter(task.strip().splitlines()), "") if isinstance(task, str) else ""
+
+
+async def delegate(
+    arguments: DelegateArguments, context: ToolContext, role: Role = Role(), max_turns: int = 0
+) -> ToolOutput:
+    """Run a subagent with these arguments.
+
+    Args:
+        arguments: Arguments of the call.
+        context: Context of the call.
+        role: Role of the subagent.
+        max_turns: Turn limit of the role; 0 for the usual one.
+    """
+    if context.delegate is None:
+        return ToolOutput.failure("No further subagents are allowed here. Do the task yourself.")
+    task = SubagentTask(
+        arguments.task,
+        arguments.name,
+        tuple(arguments.tools),
+        call_id=context.call_id,
+        update=context.update,
+        role=role,
+    )
+    return await context.delegate(replace(task, max_turns=max_turns) if max_turns else task)

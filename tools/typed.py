@@ -24,6 +24,8 @@ ALIASES = {
     **dict.fromkeys(("head_limit", "max_matches"), "limit"),
     **dict.fromkeys(("literal_text", "fixed_strings"), "literal"),
     **dict.fromkeys(("case_insensitive", "-i"), "ignore_case"),
+    "subagent_type": "agent",
+    "prompt": "task",
     "replaceAll": "replace_all",
     "cmd": "command",
     "timeout": "timeout_s",

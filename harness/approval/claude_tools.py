@@ -58,10 +58,15 @@ CLAUDE_TOOLS: Mapping[str, ClaudeTool] = {
 }
 """Tools by name. Of several names for the same, the current one comes first."""
 
+_LOWER_CASE = {name.lower(): tool for name, tool in CLAUDE_TOOLS.items()}
+
 
 def tools_named(name: str) -> tuple[str, ...]:
-    """Return the tools of cinch for a name from a file for Claude Code; the name itself if it is none of its tools."""
-    found = CLAUDE_TOOLS.get(name)
+    """Return the tools of cinch for a name from a file for Claude Code; the name itself if it is none of its tools.
+
+    Other agents write the same names in lower case.
+    """
+    found = CLAUDE_TOOLS.get(name) or _LOWER_CASE.get(name)
     return found.tools if found else (name,)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence, Set
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
@@ -58,6 +59,28 @@ class Role(Struct, frozen=True):
     """System prompt; empty inherits the caller's."""
     tools: tuple[Tool, ...] = ()
     """Tools to offer; empty inherits the caller's."""
+    allowed_tools: tuple[str, ...] | None = None
+    """Name patterns of the tools to offer, of those above; None for all."""
+    denied_tools: tuple[str, ...] = ()
+    """Name patterns of tools that are not offered."""
+    is_read_only: bool = False
+    """True to offer only tools that never change anything."""
+    asks: bool = True
+    """False to deny calls that need the user's approval, without a question."""
+
+    @property
+    def selects_tools(self) -> bool:
+        """True if the role has only some of the tools."""
+        return self.allowed_tools is not None or bool(self.denied_tools) or self.is_read_only
+
+    def allows(self, tool: Tool) -> bool:
+        """Return True if the role may have a tool."""
+        is_allowed = self.allowed_tools is None or _matches(tool.name, self.allowed_tools)
+        return is_allowed and not _matches(tool.name, self.denied_tools) and not (self.is_read_only and tool.mutates)
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 class SubagentTask(Struct, frozen=True):

@@ -28,6 +28,7 @@ from harness.context.tokens import estimate_overhead, estimate_text
 from harness.events import Event, TurnStart
 from harness.instructions.prompts import prompt_text
 from harness.messages import new_id, user
+from harness.ports.interaction import NonInteractive
 from harness.ports.tool import Delegate, Role, SubagentTask, Tool, ToolOutput, specs_of
 from harness.views import TextView
 
@@ -107,13 +108,10 @@ class Spawner(Delegate):
 
     def _child(self, delegation: SubagentTask, reservation: TokenReservation) -> AgentBase:
         run, role, session_id = self._run, delegation.role, new_id()
-        tools = self._tools(role)
-        if delegation.tools:
-            tools = [tool for tool in self._nameable(role) if tool.name in delegation.tools]
         options = replace(
             run.options,
             workspace=run.workspace.with_own_reads(),
-            user=AttributedInteraction(run.user, _who(delegation)),
+            user=AttributedInteraction(run.user, _who(delegation)) if role.asks else NonInteractive(),
             limits=Limits(max_turns=_smallest_limit(delegation.max_turns, self._limits.limits.max_turns)),
             # The planning phase is its caller's; its own turns are limited above.
             planning=Planning(max_turns=0),
@@ -129,9 +127,9 @@ class Spawner(Delegate):
             # It must stop before its parent abandons it.
             cancel_grace_s=run.options.cancel_grace_s / 2,
         )
-        child = self._agent_class(role.model or run.state.model, tools, self._system(role), options)
+        child = self._agent_class(role.model or run.state.model, self._offered(delegation), self._system(role), options)
         child.state.permissions = run.state.permissions
-        if not (role.tools or delegation.tools):
+        if not (role.tools or role.selects_tools or delegation.tools):
             child.state.late = LateTools(run.state.late.sources)
         child.state.pause = run.state.pause
         child.state.context.calibration = run.state.context.calibration
@@ -150,15 +148,22 @@ class Spawner(Delegate):
             names = {tool.name for tool in self._run.state.callable_tools}
             state.tools = [tool for tool in state.tools if tool.name in names]
 
+    def _offered(self, delegation: SubagentTask) -> list[Tool]:
+        """Return the tools of a subagent, without those of sources that it inherits."""
+        if delegation.tools:
+            return [tool for tool in self._nameable(delegation.role) if tool.name in delegation.tools]
+        return (self._nameable if delegation.role.selects_tools else self._tools)(delegation.role)
+
     def _tools(self, role: Role) -> list[Tool]:
-        """Return the tools a subagent may have; only its parent may submit a plan."""
+        """Return the tools of the agent or of the role; only its parent may submit a plan."""
         is_last = len(self._run.ancestors) >= self._limits.limits.max_depth
         tools = [tool for tool in role.tools or self._run.state.tools if tool.name != SUBMIT_PLAN]
         return [each for each in tools if not (is_last and (each.name == DELEGATE or isinstance(each, SubagentTool)))]
 
     def _nameable(self, role: Role) -> list[Tool]:
         """Return the tools that a task may name."""
-        return [*self._tools(role), *(() if role.tools else self._run.state.late.tools)]
+        tools = [*self._tools(role), *(() if role.tools else self._run.state.late.tools)]
+        return [tool for tool in tools if role.allows(tool)]
 
     def _system(self, role: Role) -> str:
         own, addendum = role.system_prompt or self._run.state.system_prompt, prompt_text("subagent")
@@ -166,7 +171,9 @@ class Spawner(Delegate):
 
     def _estimate(self, delegation: SubagentTask) -> int:
         role = delegation.role
-        request = estimate_overhead(self._system(role), specs_of(self._tools(role))) + estimate_text(delegation.task)
+        request = estimate_overhead(self._system(role), specs_of(self._offered(delegation))) + estimate_text(
+            delegation.task
+        )
         return USUAL_TURNS * request
 
 

@@ -81,7 +81,8 @@ async def attach_files(text: str, agent: Agent, servers: McpServers | None = Non
         attached.append(f"{shown} ({extent})")
     if len(found) > MAX_FILES:
         skipped.append(f"Only the first {MAX_FILES} files are attached.")
-    missing = [f"@{name}" for name in names if name not in found]
+    # @agent-NAME asks for a subagent.
+    missing = [f"@{name}" for name in names if name not in found and not name.startswith("agent-")]
     # A long text was probably pasted, and an @ in it is not a mention.
     if missing and text.count("\n") < MAX_TYPED_LINES:
         skipped.append(f"Not attached: {', '.join(missing[:5])}: no such file.")

@@ -57,7 +57,7 @@ class Subagent(Struct, frozen=True):
     skills: tuple[str, ...] = ()
     """Names of skills whose instructions it gets."""
     notes: tuple[str, ...] = ()
-    """What its file asks for without effect."""
+    """Keys of its file that have no effect."""
 
 
 class LoadedSubagents(Struct, frozen=True):
@@ -132,7 +132,7 @@ def _subagent(file: ExtensionFile, document: Document, problems: list[str]) -> S
 
 
 def _tools(document: Document) -> tuple[tuple[str, ...] | None, tuple[str, ...], list[str]]:
-    """Return the patterns of allowed and of denied tools, and what of them has no effect."""
+    """Return the patterns of allowed and of denied tools, and notes on what has no effect."""
     denied, written = list(document.words("disallowedTools")), document.metadata.get("tools")
     names = document.words("tools")
     if isinstance(written, dict):
@@ -140,7 +140,7 @@ def _tools(document: Document) -> tuple[tuple[str, ...] | None, tuple[str, ...],
         denied += [name for name, is_on in written.items() if is_on is False]
         written = None
     notes = [f"{name}: the part in parentheses has no effect" for name in names if "(" in name]
-    is_limited = bool(names) and "*" not in names or isinstance(written, list)
+    is_limited = (bool(names) and "*" not in names) or isinstance(written, list)
     return (_patterns(names) if is_limited else None), _patterns(denied), notes
 
 

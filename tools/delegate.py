@@ -11,6 +11,9 @@ from harness.messages import JsonObject
 from harness.ports.tool import Role, SubagentTask, ToolContext, ToolOutput
 from tools.typed import Parameters, TypedTool
 
+SAME = Role()
+"""Role of a subagent like its caller."""
+
 
 class DelegateArguments(Parameters):
     task: Annotated[
@@ -49,7 +52,7 @@ def task_summary(arguments: JsonObject) -> str:
 
 
 async def delegate(
-    arguments: DelegateArguments, context: ToolContext, role: Role = Role(), max_turns: int = 0
+    arguments: DelegateArguments, context: ToolContext, role: Role = SAME, max_turns: int = 0
 ) -> ToolOutput:
     """Run a subagent with these arguments.
 

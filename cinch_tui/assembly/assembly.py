@@ -14,6 +14,7 @@ from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_tools import ApiTools
 from cinch_tui.assembly.folder import Folder, read_folder
 from cinch_tui.assembly.skill_access import SkillAccess
+from cinch_tui.assembly.subagent_roles import SubagentRoles
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.mcp_session import McpSession
@@ -55,6 +56,7 @@ class Assembly(Struct):
     apis: ApiTools
     mcp: McpSession
     tasks: TaskSession
+    roles: SubagentRoles
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
@@ -213,8 +215,9 @@ class Assembly(Struct):
         if not permissions.allows_mode(permissions.approval):
             permissions.set_approval(permissions.loosest)
         use_instructions(folder, self.reminders, self.path_instructions)
+        self.roles.folder = folder
         access = SkillAccess(options, settings, self.workspace, permissions.store)
-        self.agent.set_tools(access.tools(self.agent.state.tools, folder))
+        self.agent.set_tools(self.roles.with_subagents(access.tools(self.agent.state.tools, folder)))
         self.agent.set_system_prompt(folder.prompt)
         problems += await self.load_tasks()
         return problems + await self.apis.load(options, settings) + await self.mcp.load(options, settings)

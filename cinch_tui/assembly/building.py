@@ -14,11 +14,12 @@ from cinch_tui.api_tools import ApiTools
 from cinch_tui.assembly.assembly import Assembly, use_instructions
 from cinch_tui.assembly.folder import read_folder
 from cinch_tui.assembly.skill_access import SkillAccess
+from cinch_tui.assembly.subagent_roles import SubagentRoles
 from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.mcp_session import McpSession
-from cinch_tui.models.connecting import choose_model, optional_models
+from cinch_tui.models.connecting import OptionalModels, choose_model, optional_models
 from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules
 from cinch_tui.task_session import TaskSession
 from cinch_tui.web_options import secret_variables, web_options
@@ -81,14 +82,11 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     folder = await read_folder(options, settings, root)
     available = _tools(settings, keys)
     rules, warnings = load_rules(options, settings, root)
-    access = SkillAccess(options, settings, workspace, rules)
-    tools = access.tools([tool for tool in available if is_enabled(tool, settings)], folder)
-    thinking, names = settings.model.thinking, settings.providers.fallback
-    fallback, missing = await asyncio.to_thread(optional_models, "providers.fallback", names, keys, thinking)
-    named = (settings.context.model,) if settings.context.model else ()
-    summarizers, unavailable = await asyncio.to_thread(optional_models, "context.model", named, keys, "off")
-    warnings.extend((*missing, *unavailable))
-    warnings.extend(ineffective_rules(rules.rules, {tool.name for tool in available}))
+    access, roles = SkillAccess(options, settings, workspace, rules), SubagentRoles(folder)
+    tools = roles.with_subagents(access.tools([each for each in available if is_enabled(each, settings)], folder))
+    fallback, summarizers = await asyncio.to_thread(_other_models, settings, keys)
+    without_effect = ineffective_rules(rules.rules, {tool.name for tool in available})
+    warnings += [*fallback.problems, *summarizers.problems, *without_effect]
     reminders = EnvironmentReminders(root, options.paths.config)
     path_instructions = PathInstructions(root, options.paths.config)
     use_instructions(folder, reminders, path_instructions)
@@ -97,8 +95,8 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         workspace=workspace,
         user=user,
         grants=rules,
-        fallback=fallback,
-        compact_model=next(iter(summarizers), None),
+        fallback=fallback.models,
+        compact_model=next(iter(summarizers.models), None),
         spill_dir=spill_dir,
         get_reminders=reminders,
         get_instructions=path_instructions,
@@ -108,7 +106,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     kept_in = project_dir(options.paths.state, root) / "originals" if options.keep_session else spill_dir / "originals"
     originals = Snapshots(lambda: kept_in / agent.session_id)
     workspace.on_change(originals.observe)
-    return Assembly(
+    assembly = Assembly(
         options,
         settings,
         agent,
@@ -121,7 +119,19 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         ApiTools(agent),
         McpSession(agent, options, settings),
         TaskSession(agent, options),
+        roles,
         warnings=[*folder.problems, *warnings],
+    )
+    roles.agent, roles.connect = agent, assembly.connect
+    return assembly
+
+
+def _other_models(settings: Settings, keys: KeyStore) -> tuple[OptionalModels, OptionalModels]:
+    """Return the fallback models, and the model that summarizes."""
+    named = (settings.context.model,) if settings.context.model else ()
+    return (
+        optional_models("providers.fallback", settings.providers.fallback, keys, settings.model.thinking),
+        optional_models("context.model", named, keys, "off"),
     )
 
 

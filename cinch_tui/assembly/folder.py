@@ -19,13 +19,16 @@ from extensions.commands import FileCommand, load_commands
 from extensions.locations import BUNDLED, Root, roots_in
 from extensions.rules import LoadedRules, load_rules
 from extensions.skills import Skill, load_skills, skills_section
+from extensions.subagents import LoadedSubagents, load_subagents
 from harness.instructions.loading import (
+    Environment,
     build_system_prompt,
     describe_environment,
     load_instructions,
     project_root,
     quoted,
 )
+from harness.instructions.reader import Instruction
 
 
 class Folder(Struct, frozen=True):
@@ -34,8 +37,11 @@ class Folder(Struct, frozen=True):
     prompt: str
     """System prompt with the trusted instruction files."""
 
-    instructions: str
-    """The part of the prompt that comes from instruction files."""
+    environment: Environment
+    """Facts that the prompt states."""
+
+    files: tuple[Instruction, ...]
+    """Trusted instruction files."""
 
     trust: FolderTrust
     """Trust in the folder."""
@@ -55,6 +61,9 @@ class Folder(Struct, frozen=True):
     rules: LoadedRules = LoadedRules()
     """Rules of the user, and of the folder if it is trusted."""
 
+    subagents: LoadedSubagents = LoadedSubagents()
+    """Subagents of the user, and of the folder if it is trusted."""
+
     commands: tuple[FileCommand, ...] = ()
     """Commands in files of the user, and of the folder if it is trusted."""
 
@@ -64,6 +73,15 @@ class Folder(Struct, frozen=True):
         own = [each for each in skills if each.level != "bundled"]
         found = (*own, *self.commands, *skills[len(own) :])
         return next((each for each in found if each.name.lower() == name.lower()), None)
+
+    @property
+    def instructions(self) -> str:
+        """The part of the prompt that comes from instruction files."""
+        return quoted(self.files)
+
+    def prompt_of_role(self, text: str) -> str:
+        """Return the system prompt of a role with these instructions."""
+        return build_system_prompt(self.environment, self.files, role=text)
 
 
 async def read_folder(options: Options, settings: Settings, root: Path) -> Folder:
@@ -76,11 +94,13 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
     environment = await asyncio.to_thread(describe_environment, root)
     skills = await asyncio.to_thread(load_skills, roots)
     commands = await asyncio.to_thread(load_commands, roots)
+    subagents = await asyncio.to_thread(load_subagents, roots)
     own = await own_prompt(settings.prompt.template, root, options.environ)
     return Folder(
         prompt=options.system
         or build_system_prompt(environment, loaded.instructions, skills_section(skills.skills), role=own.text),
-        instructions=quoted(loaded.instructions),
+        environment=environment,
+        files=loaded.instructions,
         trust=trust,
         ignored=tuple(files.label(each.path) for each in files.found if each.path in trust.inert),
         problems=(
@@ -88,6 +108,7 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
             *rules.problems,
             *skills.problems,
             *commands.problems,
+            *subagents.problems,
             *own.problems,
             *plugin_problems,
             *skipped_notices(files, trust, headless=options.headless),
@@ -96,6 +117,7 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
         skills=skills.skills,
         rules=rules,
         commands=commands.commands,
+        subagents=subagents,
     )
 
 

@@ -55,7 +55,24 @@ def _kill(host: CommandHost, job_id: str) -> None:
         raise CinchError(f"no job {job_id!r} is running; {f'these are: {running}' if running else 'none is'}")
 
 
-PANELS.action("/agents", "list subagents; show or stop one", lambda host: host.open_panel("agents"))
+@PANELS.command(
+    "/agents [list]",
+    "show or stop subagents; list: the subagents defined in files",
+    arguments=lambda _: (Choice("list", "subagents defined in files"),),
+)
+async def agents(host: CommandHost, argument: str) -> None:
+    if argument not in ("", "list"):
+        raise CinchError(f"/agents takes list, or no argument, not {argument!r}")
+    if host.full_screen is not None and not argument:
+        host.open_panel("agents")
+        return
+    from cinch_tui.reports.subagents import subagents_report  # rarely shown
+
+    session = host.session
+    folder = session.options.paths.config / "agents"
+    host.show("Subagents in files", subagents_report(session.assembly.folder.subagents, folder))
+
+
 PANELS.action("/changes", "show or hide the panel of changed files", lambda host: host.open_panel("changes"))
 PANELS.action("/logs", "what this program notes of itself", lambda host: host.open_panel("logs"))
 

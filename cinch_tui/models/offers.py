@@ -170,6 +170,17 @@ def resolve_model(name: str, keys: KeyStore) -> str:
     return name
 
 
+def family_model(family: str, provider: str) -> str:
+    """Return the newest model of a family of Claude, such as `sonnet`, at a provider; empty if it has none.
+
+    Blocking: reads the price data.
+    """
+    preset = next((each for each in each_preset() if each.name == provider), None)
+    words = ("claude", family.casefold())
+    found = [name for name in priced_models(preset) if all(each in name.casefold() for each in words)] if preset else []
+    return f"{provider}/{min(_without_snapshots(found), key=newest_first)}" if found else ""
+
+
 def _known_models(keys: KeyStore) -> Iterable[str]:
     """Yield `provider/model` of each model that is known without a request."""
     for preset in ready_providers(keys):

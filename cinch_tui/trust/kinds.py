@@ -30,6 +30,7 @@ LOADED: frozenset[Kind] = frozenset(
         "rules",
         "skill",
         "command",
+        "subagent",
         "task",
     }
 )

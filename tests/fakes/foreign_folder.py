@@ -18,7 +18,7 @@ FILES = {
     ".agents/skills/review/SKILL.md": "---\nname: review\ndescription: Read it.\n---\n",
     ".cinch/commands/ship.md": "Ship: !`touch pwned`\n",
     ".claude/commands/git/log.md": "Show the log.\n",
-    ".claude/agents/tester.md": "---\nname: tester\n---\nTest it.\n",
+    ".claude/agents/tester.md": "---\nname: tester\ndescription: Tests it\n---\nTest it.\n",
 }
 
 

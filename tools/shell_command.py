@@ -1,4 +1,4 @@
-"""Execution of shell commands: streams the output and ends a command with all its descendants."""
+"""Execution of commands: streams the output and ends a command with all its descendants."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import asyncio
 import os
 import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from msgspec import Struct
 
@@ -54,7 +56,7 @@ class CommandResult(Struct, frozen=True):
 async def run_command(
     command: ShellCommand, on_output: OutputSink, *, unthrottled: int = UNTHROTTLED_BYTES
 ) -> CommandResult:
-    """Run a command to its end, passing on its output, including standard error, as it arrives.
+    """Run a shell command to its end, passing on its output, including standard error, as it arrives.
 
     Returns when the command itself has ended, even if a background process holds its output open. When cancelled, it
     leaves no process behind.
@@ -67,24 +69,59 @@ async def run_command(
     Raises:
         OSError, ValueError: The command cannot be started.
     """
-    started = time.monotonic()
     output = _Output(on_output, unthrottled)
     try:
-        process = _start(command, output.writing_end)
-        try:
-            output.start()
-            code = await process.wait()
-            await output.read_final_output()
-        finally:
-            if process.is_running:
-                await process.kill()
-        if command.is_users:
-            process.release()
-        exit_code = 128 - code if code < 0 else code
-        left = process.group if process.group_is_running else None
-        return CommandResult(exit_code, time.monotonic() - started, left)
+        pipes = (subprocess.DEVNULL, output.writing_end, output.writing_end)
+        return await _run(shell_program(command), pipes, (output,), outlives=command.is_users)
     finally:
         output.close()
+
+
+async def run_program(
+    program: Program, data: bytes, on_output: OutputSink, on_error: OutputSink, *, unthrottled: int = UNTHROTTLED_BYTES
+) -> CommandResult:
+    """Run a program with data on its standard input, as `run_command` does; standard error is passed on separately."""
+    # Unlike a pipe, a file needs no one to write while the program reads.
+    with tempfile.TemporaryFile() as given:
+        await asyncio.to_thread(_fill, given, data)
+        output, errors = _Output(on_output, unthrottled), _Output(on_error, unthrottled)
+        try:
+            pipes = (given.fileno(), output.writing_end, errors.writing_end)
+            return await _run(program, pipes, (output, errors), outlives=False)
+        finally:
+            output.close()
+            errors.close()
+
+
+def shell_program(command: ShellCommand) -> Program:
+    """Return the shell that runs a command."""
+    shell = shutil.which("bash", path=command.environment.get("PATH")) or "/bin/sh"
+    return Program((shell, "-c", command.text), command.cwd, command.environment)
+
+
+async def _run(
+    program: Program, pipes: tuple[int, int, int], outputs: Sequence[_Output], *, outlives: bool
+) -> CommandResult:
+    started = time.monotonic()
+    process = ChildProcess.start(program, *pipes)
+    try:
+        for each in outputs:
+            each.start()
+        code = await process.wait()
+        for each in outputs:
+            await each.read_final_output()
+    finally:
+        if process.is_running:
+            await process.kill()
+    if outlives:
+        process.release()
+    left = process.group if process.group_is_running else None
+    return CommandResult(128 - code if code < 0 else code, time.monotonic() - started, left)
+
+
+def _fill(file: IO[bytes], data: bytes) -> None:
+    file.write(data)
+    file.seek(0)
 
 
 class _Output:
@@ -147,9 +184,3 @@ class _Output:
     def _resume(self) -> None:
         self._pause_timer = None
         asyncio.get_running_loop().add_reader(self._reading_end, self._read)
-
-
-def _start(command: ShellCommand, output: int) -> ChildProcess:
-    shell = shutil.which("bash", path=command.environment.get("PATH")) or "/bin/sh"
-    program = Program((shell, "-c", command.text), command.cwd, command.environment)
-    return ChildProcess.start(program, subprocess.DEVNULL, output, output)

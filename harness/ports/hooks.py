@@ -108,6 +108,15 @@ class Hooks:
         """
         return self
 
+    def for_subagent(self, agent_id: str, name: str) -> Hooks | None:
+        """Return the hook for a subagent; None applies this one to its turns, requests and calls.
+
+        Args:
+            agent_id: Id of the subagent's session.
+            name: Its name for users.
+        """
+        return None
+
     async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
         """Run before `AgentStart`; `Stop` publishes an `AgentEnd` without messages. `loop_index` counts runs from 0."""
         return None

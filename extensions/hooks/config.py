@@ -1,0 +1,292 @@
+"""Hooks as files declare them: in settings of Claude Code, in plugins, and as `[hooks]` in TOML.
+
+Source: https://code.claude.com/docs/en/hooks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from msgspec import Struct, field
+
+from harness.messages import JsonObject, JsonValue
+from http_client.addresses import shown_address
+
+HookEvent: TypeAlias = Literal[
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "UserPromptSubmit",
+    "SessionStart",
+    "SessionEnd",
+    "PreCompact",
+    "Stop",
+    "SubagentStop",
+    "Notification",
+    "TurnsElapsed",
+]
+EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
+_BY_NAME: Mapping[str, HookEvent] = {event: event for event in EVENTS}
+TOOL_EVENTS: tuple[HookEvent, ...] = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+# fmt: off
+OTHER_EVENTS = frozenset((
+    "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
+    "InstructionsLoaded", "MessageDisplay", "PermissionDenied", "PermissionRequest", "PostCompact", "PostModelSwitch",
+    "PostToolBatch", "PreModelSwitch", "Setup", "StopFailure", "SubagentStart", "TaskCompleted", "TaskCreated",
+    "TeammateIdle", "UserPromptExpansion", "WorktreeCreate", "WorktreeRemove",
+))
+# fmt: on
+"""Events of Claude Code that cinch does not have."""
+
+TIMEOUT_S = 60.0
+LONGEST_TIMEOUT_S = 600.0
+END_TIMEOUT_S, LONGEST_END_TIMEOUT_S = 1.5, 60.0
+"""Time limit at SessionEnd, which delays quitting, and its maximum."""
+TURNS = 10
+"""Number of turns between two TurnsElapsed events."""
+MOST_HANDLERS = 200
+"""Maximum number of hooks in one file."""
+
+
+class HookSource(Struct, frozen=True):
+    """File that declares hooks."""
+
+    path: Path
+    """The file."""
+    level: str
+    """Whose it is: `user`, `project`, `local`, `managed` or `plugin`."""
+    is_trusted: bool = True
+    """False if its hooks must not run."""
+    root: Path | None = None
+    """Folder of the plugin; None for other files."""
+    project: Path | None = None
+    """Folder of the project that the file belongs to; None for other files."""
+
+
+class HookHandler(Struct, frozen=True):
+    """A command or an endpoint, with the event it is for."""
+
+    event: HookEvent
+    """Event at which it runs."""
+    source: HookSource
+    """File that declares it."""
+    matcher: str = ""
+    """Tools, or kinds of the event, for which it runs; empty for all."""
+    condition: str = ""
+    """Permission rule that calls must match."""
+    command: str = ""
+    """Shell command, or with `args` a program; empty for an endpoint."""
+    args: tuple[str, ...] | None = None
+    """Arguments of the program, which runs without a shell; None for a shell command."""
+    url: str = ""
+    """Address of the endpoint."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Headers for the endpoint, which may name variables: `$NAME` or `${NAME}`."""
+    variables: frozenset[str] = frozenset()
+    """Environment variables that the headers may name."""
+    allow_http: bool = False
+    """True to allow an endpoint on another machine without encryption."""
+    timeout_s: float | None = None
+    """Time limit in seconds; None for the default of the event."""
+    in_background: bool = False
+    """True to continue without waiting."""
+    wakes: bool = False
+    """True to report exit code 2 of a hook in the background to the model."""
+    turns: int = TURNS
+    """Number of turns after which TurnsElapsed runs it."""
+
+    @property
+    def target(self) -> str:
+        """The command line, or the address."""
+        return shown_address(self.url) if self.url else " ".join((self.command, *(self.args or ())))
+
+    @property
+    def limit_s(self) -> float:
+        """Time limit in seconds."""
+        if self.event == "SessionEnd":
+            return min(self.timeout_s or END_TIMEOUT_S, LONGEST_END_TIMEOUT_S)
+        return self.timeout_s or TIMEOUT_S
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Equal for hooks that do the same: only one of them runs."""
+        return (self.command, self.args, self.url, self.condition, self.source.root)
+
+
+class LoadedHooks(Struct):
+    """Hooks of one or more files."""
+
+    handlers: list[HookHandler] = field(default_factory=list[HookHandler])
+    """Hooks in the order of the files."""
+    problems: list[str] = field(default_factory=list[str])
+    """Mistakes in the files."""
+    unsupported: list[str] = field(default_factory=list[str])
+    """Hooks of Claude Code that cinch cannot run, for `/hooks`."""
+    disabled_by: Path | None = None
+    """File that turns all hooks off."""
+
+    @property
+    def usable(self) -> tuple[HookHandler, ...]:
+        """Hooks that may run."""
+        return () if self.disabled_by else tuple(each for each in self.handlers if each.source.is_trusted)
+
+
+def add_hooks(loaded: LoadedHooks, events: JsonValue, source: HookSource) -> None:
+    """Add the hooks of a file.
+
+    Args:
+        loaded: Receives the hooks and the problems.
+        events: The value of `hooks`: groups of hooks by event.
+        source: The file.
+    """
+    reader = _Reader(loaded, source)
+    if not isinstance(events, dict):
+        reader.problem("hooks", "is not a table of events")
+        return
+    for event, groups in events.items():
+        reader.add_event(event, groups)
+
+
+class _Reader:
+    def __init__(self, loaded: LoadedHooks, source: HookSource) -> None:
+        self._loaded = loaded
+        self._source = source
+        self._left = MOST_HANDLERS
+
+    def problem(self, where: str, text: str) -> None:
+        self._loaded.problems.append(f"{self._source.path}: {where} {text}")
+
+    def add_event(self, event: str, groups: JsonValue) -> None:
+        known = _BY_NAME.get(event)
+        if known is None and event in OTHER_EVENTS:
+            self._unsupported(f"{event} is an event that cinch does not have")
+        elif known is None:
+            self.problem(f"hooks.{event}", f"is not an event; use one of {', '.join(EVENTS)}")
+        elif not isinstance(groups, list):
+            self.problem(f"hooks.{event}", "is not a list")
+        else:
+            for number, group in enumerate(groups):
+                self._add_group(known, group, f"hooks.{event}[{number}]")
+
+    def _add_group(self, event: HookEvent, group: JsonValue, where: str) -> None:
+        if not isinstance(group, dict):
+            self.problem(where, "is not a table")
+            return
+        matcher = group.get("matcher") or ""
+        if not isinstance(matcher, str) or not _is_pattern(matcher):
+            self.problem(where, f"has an invalid matcher: {matcher!r}")
+            return
+        if not ({"hooks", "command", "url", "type"} & group.keys()):
+            self.problem(where, "has no hooks")
+            return
+        # A group in TOML may be the hook itself.
+        entries = group.get("hooks", [group])
+        if not isinstance(entries, list):
+            self.problem(where, "has hooks that are not a list")
+            return
+        for entry in entries:
+            if handler := self._handler(event, matcher, entry, where):
+                self._loaded.handlers.append(handler)
+
+    def _handler(self, event: HookEvent, matcher: str, entry: JsonValue, where: str) -> HookHandler | None:
+        if not isinstance(entry, dict):
+            self.problem(where, "has a hook that is not a table")
+            return None
+        kind = entry.get("type") or ("http" if "url" in entry else "command")
+        if kind not in ("command", "http"):
+            self._unsupported(f"{event} has a hook of type {kind!r}")
+            return None
+        self._left -= 1
+        if self._left < 0:
+            if self._left == -1:
+                self.problem("hooks", f"has more than {MOST_HANDLERS} hooks; the others are not used")
+            return None
+        try:
+            return _handler(event, matcher, entry, self._source, is_http=kind == "http")
+        except ValueError as error:
+            self.problem(where, str(error))
+            return None
+
+    def _unsupported(self, text: str) -> None:
+        self._loaded.unsupported.append(f"{self._source.path}: {text}")
+
+
+def _handler(event: HookEvent, matcher: str, entry: JsonObject, source: HookSource, *, is_http: bool) -> HookHandler:
+    """Return the hook that an entry declares.
+
+    Raises:
+        ValueError: A value is missing or of the wrong type; the text continues a sentence about the entry.
+    """
+    command, url = _text(entry, "command"), _text(entry, "url")
+    if is_http and not re.match(r"https?://[^/]", url):
+        raise ValueError("needs a url that begins with https:// or http://")
+    if not is_http and not command.strip():
+        raise ValueError("has a hook without a command")
+    wakes = entry.get("asyncRewake") is True
+    return HookHandler(
+        event,
+        source,
+        matcher,
+        _text(entry, "if"),
+        "" if is_http else command,
+        None if entry.get("args") is None else tuple(_texts(entry, "args")),
+        url if is_http else "",
+        _headers(entry.get("headers")),
+        frozenset(_texts(entry, "allowedEnvVars")),
+        entry.get("allow_http") is True,
+        _number(entry, "timeout", LONGEST_TIMEOUT_S),
+        not is_http and (wakes or entry.get("async") is True),
+        wakes,
+        int(_number(entry, "turns", 1_000_000) or TURNS),
+    )
+
+
+def _text(entry: JsonObject, name: str) -> str:
+    value = entry.get(name, "")
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError(f"needs a text for {name}, not {value!r}")
+    return value
+
+
+def _texts(entry: JsonObject, name: str) -> Iterator[str]:
+    value = entry.get(name) or []
+    if not isinstance(value, list):
+        raise ValueError(f"needs a list of texts for {name}")
+    for each in value:
+        if not isinstance(each, str) or "\0" in each:
+            raise ValueError(f"needs a list of texts for {name}")
+        yield each
+
+
+def _headers(value: JsonValue) -> dict[str, str]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError("needs a table of texts for headers")
+    headers: dict[str, str] = {}
+    for name, text in value.items():
+        if not isinstance(text, str) or re.search(r"[\r\n]", name + text):
+            raise ValueError("needs a table of texts for headers")
+        headers[name] = text
+    return headers
+
+
+def _number(entry: JsonObject, name: str, most: float) -> float | None:
+    """Return a positive number, at most `most`; None if it is not set."""
+    value = entry.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise ValueError(f"needs a positive number for {name}, not {value!r}")
+    return min(float(value), most)
+
+
+def _is_pattern(matcher: str) -> bool:
+    try:
+        re.compile("" if matcher == "*" else matcher)
+    except re.error:
+        return False
+    return True

@@ -96,7 +96,8 @@ class AgentSession(ABC):
 
     def reset(self) -> None:
         """Begin a new conversation in the same session file."""
-        self.agent.new_session(self.agent.session_id)
+        with self.assembly.hooks.changing_session("clear"):
+            self.agent.new_session(self.agent.session_id)
         if self.assembly.store is not None:
             self.assembly.store.restart()
         self._show_history(())
@@ -196,8 +197,9 @@ class AgentSession(ABC):
             self.notice(f"At the next start: {', '.join(late)}.")
 
     def _apply_folder(self) -> None:
-        """Follow the MCP servers that are used now; front ends offer commands of the folder, too."""
+        """Follow the MCP servers and hooks that are used now; front ends offer commands of the folder, too."""
         self.mcp = self.assembly.mcp.servers
+        self.assembly.hooks.start()
 
     def write_titles(self) -> None:
         """Write titles of new sessions from now on, if the settings say so."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from cinch_tui.agent_hooks import AgentHooks
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_tools import ApiTools
 from cinch_tui.assembly.folder import Folder, read_folder
@@ -57,6 +58,7 @@ class Assembly(Struct):
     mcp: McpSession
     tasks: TaskSession
     roles: SubagentRoles
+    hooks: AgentHooks
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
@@ -102,9 +104,10 @@ class Assembly(Struct):
 
     def start_session(self) -> None:
         """Start a new session in a file of its own."""
-        self.agent.new_session()
-        self.agent.set_system_prompt(self.folder.prompt)
-        self._follow(None)
+        with self.hooks.changing_session("clear"):
+            self.agent.new_session()
+            self.agent.set_system_prompt(self.folder.prompt)
+            self._follow(None)
         if self.agent.state.mode is PLAN:
             # Recorded in the session.
             self.agent.set_mode(PLAN)
@@ -151,10 +154,11 @@ class Assembly(Struct):
         messages = await asyncio.to_thread(repaired_messages, loaded)
         model = None if keeps_model else await asyncio.to_thread(self._model_of, loaded)
         # Nothing is awaited from here on: what happens meanwhile would be recorded nowhere.
-        self._restore(loaded, messages)
-        if model is not None:
-            self.agent.set_model(model)
-        self._follow(loaded, read_only=read_only)
+        with self.hooks.changing_session("resume"):
+            self._restore(loaded, messages)
+            if model is not None:
+                self.agent.set_model(model)
+            self._follow(loaded, read_only=read_only)
         self._restore_mode(loaded, keeps=keeps_model)
         return messages
 
@@ -220,6 +224,7 @@ class Assembly(Struct):
         self.agent.set_tools(self.roles.with_subagents(access.tools(self.agent.state.tools, folder)))
         self.agent.set_system_prompt(folder.prompt)
         problems += await self.load_tasks()
+        problems += await self.hooks.load(options, folder)
         return problems + await self.apis.load(options, settings) + await self.mcp.load(options, settings)
 
     async def load_tasks(self) -> list[str]:

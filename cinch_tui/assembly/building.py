@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from cinch_tui.agent_hooks import AgentHooks
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_tools import ApiTools
 from cinch_tui.assembly.assembly import Assembly, use_instructions
@@ -65,6 +66,8 @@ async def assemble(
         assembly.prepare(each)
     assembly.warnings.extend(await assembly.load_tasks())
     assembly.tasks.choose(options.task)
+    assembly.hooks.transcript = lambda: str(assembly.session_file or "")
+    assembly.warnings.extend(await assembly.hooks.load(options, assembly.folder))
     assembly.warnings.extend(await assembly.apis.load(options, settings))
     if loaded is None:
         assembly.start_session()
@@ -103,16 +106,13 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     )
     agent = Agent(model, tools, folder.prompt, here)
     agent.state.permissions.loosest = settings.approval.loosest_mode
-    kept_in = project_dir(options.paths.state, root) / "originals" if options.keep_session else spill_dir / "originals"
-    originals = Snapshots(lambda: kept_in / agent.session_id)
-    workspace.on_change(originals.observe)
     assembly = Assembly(
         options,
         settings,
         agent,
         workspace,
         keys,
-        originals,
+        _originals(options, agent, spill_dir),
         folder,
         reminders,
         path_instructions,
@@ -120,6 +120,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         McpSession(agent, options, settings),
         TaskSession(agent, options),
         roles,
+        AgentHooks(agent),
         warnings=[*folder.problems, *warnings],
     )
     roles.agent, roles.connect = agent, assembly.connect
@@ -133,6 +134,14 @@ def _other_models(settings: Settings, keys: KeyStore) -> tuple[OptionalModels, O
         optional_models("providers.fallback", settings.providers.fallback, keys, settings.model.thinking),
         optional_models("context.model", named, keys, "off"),
     )
+
+
+def _originals(options: Options, agent: Agent, spill_dir: Path) -> Snapshots:
+    """Return the copies of files as they were before the agent changed them."""
+    kept_in = project_dir(options.paths.state, agent.workspace.root) if options.keep_session else spill_dir
+    originals = Snapshots(lambda: kept_in / "originals" / agent.session_id)
+    agent.workspace.on_change(originals.observe)
+    return originals
 
 
 def _tools(settings: Settings, keys: KeyStore) -> list[Tool]:

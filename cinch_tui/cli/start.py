@@ -76,6 +76,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         rule_examples=config.examples,
         servers=config.servers,
         apis=config.apis,
+        hooks=config.hooks,
     )
     return options, config.settings
 

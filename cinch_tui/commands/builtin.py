@@ -9,6 +9,7 @@ from functools import cache
 from msgspec.structs import replace
 
 from cinch_tui.commands.context import CONTEXT
+from cinch_tui.commands.hooks import HOOKS
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.keys import KEYS
 from cinch_tui.commands.mcp import MCP
@@ -71,5 +72,6 @@ def _fenced(command: Command) -> Command:
 @cache
 def builtin_commands() -> Registry:
     return Registry(
-        (SESSION, CONTEXT, MODEL, SIDE_QUESTIONS, PARALLEL, APPROVAL, KEYS, MCP, PANELS, VIEW), installed_groups()
+        (SESSION, CONTEXT, MODEL, SIDE_QUESTIONS, PARALLEL, APPROVAL, KEYS, MCP, HOOKS, PANELS, VIEW),
+        installed_groups(),
     )

@@ -1,4 +1,4 @@
-"""Loaded configuration: settings with their origins, permission rules and tables of servers and APIs."""
+"""Loaded configuration: settings with their origins, permission rules, hooks, and tables of servers and APIs."""
 
 from __future__ import annotations
 
@@ -48,6 +48,25 @@ class RuleText(Struct, frozen=True):
     """File and line, environment variable, or "the command line"."""
 
 
+class HookTable(Struct, frozen=True):
+    """Hooks of one event in a file, `[[hooks.EVENT]]`; they are read when an agent is created."""
+
+    event: str
+    """Name of the event."""
+
+    groups: object
+    """Value as written."""
+
+    path: Path
+    """The file."""
+
+    layer: Layer
+    """Layer that it comes from."""
+
+    is_trusted: bool
+    """False if the hooks have no effect."""
+
+
 class Config(Redacted, frozen=True):
     """Loaded settings with their origins."""
 
@@ -71,6 +90,9 @@ class Config(Redacted, frozen=True):
 
     apis: tuple[ApiTable, ...] = ()
     """Tables of APIs, weakest first; also those without effect."""
+
+    hooks: tuple[HookTable, ...] = ()
+    """Hooks of all files, weakest first; also those without effect."""
 
     environ: Mapping[str, str] = {}
     """Environment of cinch, with the variables of `.env` files that the settings name."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from cinch_tui.config.config import Layer, Origin, RuleEffect, RuleText
+from cinch_tui.config.config import HookTable, Layer, Origin, RuleEffect, RuleText
 from cinch_tui.config.names import RENAMED, SettingKey, find_key, is_as_strict, keys, variable_of
 from cinch_tui.config.setting import Value
 from cinch_tui.config.settings import Settings
@@ -32,6 +32,8 @@ SHORT_VARIABLES = {"CINCH_MODEL": "model.name"}
 LIMIT = "approval.loosest_mode"
 EXAMPLES = "permissions.examples."
 """Prefix of the names in the table with examples of permission rules."""
+HOOKS = "hooks."
+"""Prefix of the names of hooks."""
 RULE_FORMS: dict[str, tuple[RuleEffect, str]] = {
     "permissions.allow": ("allow", "{}"),
     "permissions.ask": ("ask", "{}"),
@@ -56,6 +58,7 @@ class MergedLayers:
         self.examples: dict[str, tuple[str, ...]] = {}
         self.servers: dict[tuple[Path, str], ServerTable] = {}
         self.apis: dict[tuple[Path, str], ApiTable] = {}
+        self.hooks: list[HookTable] = []
         self._environ = environ
 
     def put(self, key: SettingKey, value: Value, origin: Origin) -> None:
@@ -100,7 +103,7 @@ class MergedLayers:
     def _add_entries(self, file: ConfigFile, layer: Layer, *, trusted: bool) -> None:
         for written, entry in file.entries.items():
             place = f"{file.path}, line {entry.line}"
-            if written.startswith(("mcp.servers.", "openapi.apis.")):
+            if written.startswith(("mcp.servers.", "openapi.apis.", HOOKS)):
                 self._add_to_table(written, entry, (file.path, layer), trusted=trusted)
                 continue
             name = RENAMED.get(written, written)
@@ -122,7 +125,16 @@ class MergedLayers:
             else:
                 self.held_back.append(name)
 
+    def _add_hooks(self, name: str, entry: ConfigEntry, origin: tuple[Path, Layer], *, trusted: bool) -> None:
+        path, layer = origin
+        if not trusted:
+            self.held_back.append(name)
+        self.hooks.append(HookTable(name.removeprefix(HOOKS), entry.value, path, layer, trusted))
+
     def _add_to_table(self, name: str, entry: ConfigEntry, origin: tuple[Path, Layer], *, trusted: bool) -> None:
+        if name.startswith(HOOKS):
+            self._add_hooks(name, entry, origin, trusted=trusted)
+            return
         # Imported here because few users have MCP servers or APIs.
         from cinch_tui.config.api_tables import API_TABLE, ApiTable
         from cinch_tui.config.server_keys import SERVER_TABLE, ServerTable

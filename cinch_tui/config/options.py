@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
-from cinch_tui.config.config import RuleText
+from cinch_tui.config.config import HookTable, RuleText
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.paths import Paths
 from cinch_tui.user_input import Attachment
@@ -62,3 +62,5 @@ class Options(Struct, frozen=True):
     """False to start no MCP servers, as in `cinch mcp serve`, which may be one of them."""
     apis: tuple[ApiTable, ...] = ()
     """Tables of APIs in the configuration, weakest first."""
+    hooks: tuple[HookTable, ...] = ()
+    """Hooks in the configuration, weakest first."""

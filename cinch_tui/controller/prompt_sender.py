@@ -181,7 +181,9 @@ class PromptSender:
             if user_input.use is not None:
                 await user_input.use.run(self._report)
             else:
-                await self._controller.agent.prompt(await self._with_files(user_input))
+                result = await self._controller.agent.prompt(await self._with_files(user_input))
+                if result.rejection:
+                    self._controller.view.prompt.restore(user_input)
             return
         try:
             await self.parallel_run.ask(await self._with_files(user_input))

@@ -28,6 +28,7 @@ LOADED: frozenset[Kind] = frozenset(
         CLAUDE,
         "MCP servers",
         "rules",
+        "hooks",
         "skill",
         "command",
         "subagent",
@@ -86,9 +87,11 @@ def _configured(text: str) -> str:
         return "not valid"
     is_server = re.compile(r"mcp\.servers\.").match
     apis = dict.fromkeys(name.split(".")[2] for name in names if re.match(r"openapi\.apis\..", name))
-    known = [name for name in names if not is_server(name) and not name.startswith("openapi.apis.")]
+    known = [name for name in names if not is_server(name) and not name.startswith(("openapi.apis.", "hooks."))]
     guarded = [n for n in known if (key := find_key(n)) is None or key.guard != "open"]
     effects = [f"sets {_few(guarded)}"] if guarded else []
+    if hooks := [name.removeprefix("hooks.") for name in names if name.startswith("hooks.")]:
+        effects.append(f"runs hooks at {_few(hooks)}")
     if apis:
         effects.append(f"offers tools of the API{'s' if len(apis) > 1 else ''} {_few(list(apis))}")
     if any(map(is_server, names)):
@@ -113,12 +116,18 @@ def _settings_keys(text: str) -> str:
     data = _json_keys(text)
     if not data:
         return "not valid"
-    permissions = data.pop("permissions", None)
-    unused = f"{_few(list(data))} not used" if data else ""
-    if not isinstance(permissions, dict):
-        return unused or "no permissions"
-    rules = sum(len(each) for name in ("allow", "ask", "deny") if isinstance(each := permissions.get(name), list))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] JSON
-    return "; ".join(filter(None, (f"{rules} permission rule{'' if rules == 1 else 's'}", unused)))
+    permissions, hooks = data.pop("permissions", None), data.pop("hooks", None)
+    effects: list[str] = []
+    if isinstance(hooks, dict) and hooks:
+        effects.append(f"runs hooks at {_few(list(hooks))}")  # pyright: ignore[reportUnknownArgumentType] JSON
+    if data.pop("disableAllHooks", None) is True:
+        effects.append("turns all hooks off")
+    if isinstance(permissions, dict):
+        rules = sum(len(each) for name in ("allow", "ask", "deny") if isinstance(each := permissions.get(name), list))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] JSON
+        effects.append(f"{rules} permission rule{'' if rules == 1 else 's'}")
+    if data:
+        effects.append(f"{_few(list(data))} not used")
+    return "; ".join(effects) or "no permissions"
 
 
 def _servers(text: str) -> str:

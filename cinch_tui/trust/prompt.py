@@ -168,8 +168,8 @@ def _row(files: Inventory, each: Found, trust: FolderTrust | None, *, imports: b
     state = "" if trust is None else " · ignored" if each.path in trust.inert else " · used"
     if each.kind not in LOADED:
         state = _UNUSED
-    elif each.kind == CLAUDE and not imports:
-        state = " · not imported"
+    elif each.kind == CLAUDE and not imports and "permission rule" in each.summary:
+        state += " · rules not imported"
     return files.label(each.path), one_line_name(f"{each.kind} · {each.summary}{state}")
 
 
@@ -244,6 +244,7 @@ def apply_answer(options: Options, asked: TrustQuestion, answer: TrustAnswer) ->
         rule_examples=config.examples,
         servers=config.servers,
         apis=config.apis,
+        hooks=config.hooks,
     )
     return options, config.settings
 

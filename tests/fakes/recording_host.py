@@ -28,7 +28,7 @@ from harness.messages import Message
 from harness.ports.provider import Model, ModelSpec
 from harness.thinking_level import ThinkingLevel
 from harness.workspace.workspace import Workspace
-from providers.demo import DemoProvider, scripted
+from providers.demo import DemoProvider, replies, scripted
 from tools import builtin_tools
 
 MODELS = ("anthropic/claude-opus-4-5", "demo/tour", "openai-chat/local")
@@ -42,8 +42,12 @@ class FussyProvider(DemoProvider):
         return False
 
 
+def _no_key(name: str, variables: Sequence[str]) -> None:
+    del name, variables
+
+
 class RecordingSession(AgentSession):
-    is_running = False
+    is_running = False  # type: ignore[assignment] tests set it
 
     def __init__(self, calls: list[tuple[str, ...]]) -> None:
         self._calls = calls
@@ -57,13 +61,14 @@ class RecordingSession(AgentSession):
             ),
         )
         agent = Agent(scripted(), builtin_tools(), "You are cinch.", AgentOptions(workspace=Workspace(Path.cwd())))
-        self._assembly = SimpleNamespace(
+        self._assembly = SimpleNamespace(  # type: ignore[assignment] as above
             agent=agent,
             options=self.options,
             connect=self._connect,
+            hooks=SimpleNamespace(loaded=None, session=None),
             instructions="",
             is_read_only=False,
-            keys=SimpleNamespace(find=lambda name, variables: None, environ={}),
+            keys=SimpleNamespace(find=_no_key, environ={}),
             originals=None,
             session_file=Path("/nowhere/first.jsonl"),
             store=SimpleNamespace(path=Path("sessions/first.jsonl"), flush=lambda: None),
@@ -79,7 +84,7 @@ class RecordingSession(AgentSession):
 
     def take_no_thinking_levels(self) -> None:
         model = self.agent.state.model
-        self.agent.set_model(replace(model, provider=FussyProvider(())))
+        self.agent.set_model(replace(model, provider=FussyProvider(replies())))
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         self._calls.append(("notice", text, level))
@@ -96,7 +101,7 @@ class RecordingSession(AgentSession):
     def new_session(self) -> None:
         self._calls.append(("new_session",))
 
-    async def load_session(self, session_id: str, *, read_only: bool = False) -> None:
+    async def load_session(self, session_id: str, *, read_only: bool = False, keeps_model: bool = False) -> None:
         if session_id not in ("first", "second"):
             raise SessionMissing(f"there is no session {session_id}")
         self._calls.append(("load_session", session_id))
@@ -110,9 +115,9 @@ class RecordingSession(AgentSession):
 
 @dataclass
 class RecordingHost:
-    calls: list[tuple[str, ...]] = field(default_factory=list)
-    notices: list[tuple[NoticeLevel, str]] = field(default_factory=list)
-    copied: list[str] = field(default_factory=list)
+    calls: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    notices: list[tuple[NoticeLevel, str]] = field(default_factory=list[tuple[NoticeLevel, str]])
+    copied: list[str] = field(default_factory=list[str])
     stop_key: str = "Esc"
     shows_thinking: bool = True
     picked: str | None = None

@@ -121,7 +121,7 @@ async def test_permissions_of_claude_code_are_imported_on_request(folder: Path, 
         await command(pilot, "/trust")
         afterwards = await answer(pilot, later, "enter")
 
-    assert "1 permission rule · not imported" in question
+    assert "1 permission rule · rules not imported" in question
     assert (rules, state.approval) == (["bash(make:*)"], "edits")
     assert "import_claude = true" in (own_home / "cinch/config.toml").read_text()
     assert "1 permission rule · used" in afterwards

@@ -1,0 +1,114 @@
+"""Hooks that apply in a folder: from the configuration, from settings of Claude Code, and from plugins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from harness.errors import NotAFile
+from harness.workspace.disk import read_small_text
+
+if TYPE_CHECKING:
+    from cinch_tui.config.config import HookTable
+    from extensions.hooks.config import HookSource, LoadedHooks
+    from extensions.locations import Root
+    from harness.messages import JsonObject
+
+LARGEST = 256 * 1024
+"""Maximum size of a file, in bytes."""
+_CONCERNS_HOOKS = re.compile(r'"(?:hooks|disableAllHooks)"')
+_LEVELS = {"file": "user", "environment": "user", "flag": "user"}
+
+
+class _File(Struct, frozen=True):
+    """A file that mentions hooks."""
+
+    path: Path
+    text: str
+    root: Root
+    is_trusted: bool
+
+
+def read_hooks(tables: Sequence[HookTable], roots: Sequence[Root]) -> LoadedHooks | None:
+    """Return the hooks of all files, also those without trust; None if there are none. Reads files.
+
+    Args:
+        tables: Hooks in the configuration, weakest first.
+        roots: Folders with extensions, the strongest first.
+    """
+    files = list(_files(roots))
+    if not (tables or files):
+        return None
+    # Imported here because few users have hooks.
+    import json
+
+    from extensions.hooks.config import HookSource, LoadedHooks, add_hooks
+
+    loaded = LoadedHooks()
+    for table in tables:
+        level = _LEVELS.get(table.layer, table.layer)
+        project = table.path.parent.parent if table.layer in ("project", "local") else None
+        source = HookSource(table.path, level, is_trusted=table.is_trusted, project=project)
+        # TOML has dates, which are no values of hooks.
+        add_hooks(loaded, {table.event: json.loads(json.dumps(table.groups, default=str))}, source)
+    decided = False
+    for file in files:
+        data = _data(file, loaded)
+        switch = data.get("disableAllHooks")
+        if isinstance(switch, bool) and file.is_trusted and not decided:
+            # The strongest file decides.
+            decided, loaded.disabled_by = True, file.path if switch else None
+        if "hooks" in data:
+            add_hooks(loaded, data["hooks"], _source(file))
+    return loaded
+
+
+def _files(roots: Sequence[Root]) -> Iterator[_File]:
+    """Yield the files that mention hooks, the strongest first."""
+    for root in roots:
+        for path in _paths(root):
+            try:
+                text = read_small_text(path, LARGEST)
+            except (OSError, NotAFile, ValueError):
+                # The inventory of a project reports it; other files are reported when their permissions are imported.
+                continue
+            if _CONCERNS_HOOKS.search(text):
+                yield _File(path, text, root, root.is_active(path))
+
+
+def _paths(root: Root) -> Iterator[Path]:
+    if root.level == "plugin":
+        yield root.path / "hooks" / "hooks.json"
+    elif root.path.name == ".claude":
+        if root.level == "project":
+            yield root.path / "settings.local.json"
+        yield root.path / "settings.json"
+
+
+def _source(file: _File) -> HookSource:
+    from extensions.hooks.config import HookSource
+
+    root = file.root
+    if root.level == "plugin":
+        return HookSource(file.path, "plugin", is_trusted=file.is_trusted, root=root.path)
+    level = "local" if file.path.name == "settings.local.json" else root.level
+    project = root.path.parent if root.level == "project" else None
+    return HookSource(file.path, level, is_trusted=file.is_trusted, project=project)
+
+
+def _data(file: _File, loaded: LoadedHooks) -> JsonObject:
+    import json
+
+    try:
+        data: object = json.loads(file.text)
+    except (ValueError, RecursionError) as error:
+        loaded.problems.append(f"{file.path}: is not valid JSON: {error}")
+        return {}
+    if not isinstance(data, dict):
+        loaded.problems.append(f"{file.path}: is not a JSON object")
+        return {}
+    return data  # pyright: ignore[reportUnknownVariableType] the values are checked when they are read

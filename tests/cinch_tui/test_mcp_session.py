@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fakes.fork_server import run_forked
 from fakes.mcp_servers import RAW_SERVER, listed
 from fakes.model_server import Item, ModelServer, Reply
 
@@ -34,19 +35,10 @@ def ask(
     # On a busy machine, servers take longer to start than usual.
     wait = "" if "[mcp]" in config else "[mcp]\nstartup_wait_s = 30\n"
     (folder / "config.toml").write_text(config + wait, encoding="utf-8")
-    command = [sys.executable, "-m", "cinch_tui", "-p", "-m", "anthropic/fake-model", "go", *flags]
+    command = ["-p", "-m", "anthropic/fake-model", "go", *flags, "--config", str(folder / "config.toml")]
     with ModelServer(script) as server:
-        environment = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
-        done = subprocess.run(
-            [*command, "--config", str(folder / "config.toml"), "--output-format", "stream-json"],
-            cwd=folder,
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        environment = {**os.environ, "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+        done = run_forked([*command, "--output-format", "stream-json"], cwd=folder, env=environment)
     return done, server
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.fork_server import run_forked
 from fakes.model_server import ModelServer, Reply
 
 from cinch_tui.subcommands.permissions import HELP
@@ -39,15 +38,8 @@ class Ran:
 
     def __init__(self, folder: Path, *arguments: str, given: Sequence[object] = (), raw: bytes = b"") -> None:
         text = raw or "".join(f"{json.dumps(each)}\n" for each in given).encode()
-        done = subprocess.run(
-            [sys.executable, "-m", "cinch_tui", "permissions", *arguments],
-            cwd=folder,
-            input=text,
-            capture_output=True,
-            check=False,
-            timeout=60,
-        )
-        self.status, self.text, self.stderr = done.returncode, done.stdout.decode(), done.stderr.decode()
+        done = run_forked(["permissions", *arguments], cwd=folder, stdin=text)
+        self.status, self.text, self.stderr = done.returncode, done.stdout, done.stderr
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -143,7 +135,7 @@ def test_rules_of_an_untrusted_folder_tighten_only(folder: Path) -> None:
     given = [bash("make test"), bash("git push")]
 
     before = Ran(folder, "explain", given=given).decisions
-    subprocess.run([sys.executable, "-m", "cinch_tui", "config", "trust"], cwd=folder, check=True, capture_output=True)
+    run_forked(["config", "trust"], cwd=folder)
 
     assert before == ["ask", "deny"]
     assert Ran(folder, "explain", given=given).decisions == ["allow", "deny"]
@@ -223,10 +215,8 @@ def test_rules_are_suggested_from_the_sessions_of_the_folder(folder: Path, own_h
     turns = [Reply(calls=[("bash", {"command": f"npm run build --silent {number}"})]) for number in range(3)]
     with ModelServer([*turns, Reply("built")]) as server:
         own = {"ANTHROPIC_API_KEY": "sk-x", "ANTHROPIC_BASE_URL": server.url}
-        command = [sys.executable, "-m", "cinch_tui", "-p", "-m", "anthropic/fake-model", "--approve", "off", "build"]
-        subprocess.run(
-            command, cwd=folder, env={**os.environ, **own}, stdin=subprocess.DEVNULL, check=False, timeout=60
-        )
+        command = ["-p", "-m", "anthropic/fake-model", "--approve", "off", "build"]
+        run_forked(command, cwd=folder, env={**os.environ, **own})
 
     records = Ran(folder, "suggest", "--json").records
     text = Ran(folder, "suggest").text

@@ -3,12 +3,11 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from fakes.cited_chat_tapes import NASA, PERPLEXITY, SKY, TEXT
+from fakes.fork_server import run_forked
 from fakes.model_server import ModelServer, Raw, Reply
 from fakes.talk import written
 
@@ -29,18 +28,9 @@ def server() -> ModelServer:
 
 
 def printed(folder: Path, server: ModelServer, *arguments: str) -> str:
-    command = [sys.executable, "-m", "cinch_tui", "-p", "Why?", "-m", "perplexity/sonar", *arguments]
+    command = ["-p", "Why?", "-m", "perplexity/sonar", *arguments, "--base-url", server.openai_url]
     with server:
-        done = subprocess.run(
-            [*command, "--base-url", server.openai_url],
-            cwd=folder,
-            env={**os.environ, "PERPLEXITY_API_KEY": "sk-canary"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        done = run_forked(command, cwd=folder, env={**os.environ, "PERPLEXITY_API_KEY": "sk-canary"})
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

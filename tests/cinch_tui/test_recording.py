@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from fakes.fork_server import run_forked
 from fakes.model_server import ModelServer, Reply
 
 KEY = "sk-canary-0123456789"
@@ -20,16 +20,7 @@ def folder(tmp_path: Path) -> Path:
 
 def cinch(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     own = {"CINCH_HOME": str(folder / "home"), "CINCH_KEYRING": "off"}
-    return subprocess.run(
-        [sys.executable, "-m", "cinch_tui", "-p", *arguments],
-        cwd=folder,
-        env={**os.environ, **own, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    return run_forked(["-p", *arguments], cwd=folder, env={**os.environ, **own, **environment})
 
 
 def test_a_run_is_recorded_and_replayed_offline(folder: Path) -> None:

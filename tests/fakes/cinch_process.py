@@ -8,11 +8,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fakes.fork_server import run_forked
+
 CINCH = (sys.executable, "-m", "cinch_tui")
 
 
 def run(command: Sequence[str], *, cwd: Path | None, **environment: str) -> subprocess.CompletedProcess[str]:
     """Return a finished process with its output; `environment` is added to that of the tests."""
+    if tuple(command[: len(CINCH)]) == CINCH:
+        return run_forked(command[len(CINCH) :], cwd=cwd or Path.cwd(), env={**os.environ, **environment}, timeout=120)
     return subprocess.run(
         command,
         cwd=cwd,

@@ -106,13 +106,18 @@ _running: list[ForkServer] = []
 
 
 def run_forked(
-    arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: str | bytes = b"", timeout: float = 60
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    stdin: str | bytes = b"",
+    timeout: float = 60,
 ) -> subprocess.CompletedProcess[str]:
-    """Run cinch with these arguments, this environment and this input; the first call starts the server."""
+    """Run cinch with these arguments, in this environment or that of the test; the first call starts the server."""
     if not _running:
         _running.append(ForkServer())
     text = stdin.encode() if isinstance(stdin, str) else stdin
-    return _running[0].run(arguments, cwd=cwd, env=env, text=text, timeout=timeout)
+    return _running[0].run(arguments, cwd=cwd, env=env or os.environ, text=text, timeout=timeout)
 
 
 def stop() -> None:

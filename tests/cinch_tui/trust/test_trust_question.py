@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fakes.chat import chat, ready, until
 from fakes.foreign_folder import foreign_folder
+from fakes.fork_server import run_forked
 from fakes.model_server import ModelServer, Reply
 from textual.pilot import Pilot
 
@@ -42,16 +41,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 
 
 def ask(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "cinch_tui", "-p", "-m", "anthropic/fake-model", "hello", *arguments],
-        cwd=folder,
-        env=dict(os.environ),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+    done = run_forked(["-p", "-m", "anthropic/fake-model", "hello", *arguments], cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def system_prompt(server: ModelServer, request: int = -1) -> str:
@@ -143,7 +135,7 @@ def test_print_mode_trusts_only_with_the_flag(folder: Path, server: ModelServer)
 
 
 def test_print_mode_uses_a_folder_that_was_trusted_before(folder: Path, server: ModelServer):
-    subprocess.run([sys.executable, "-m", "cinch_tui", "config", "trust"], cwd=folder, check=True, capture_output=True)
+    run_forked(["config", "trust"], cwd=folder)
 
     done = ask(folder)
 
@@ -160,16 +152,7 @@ def test_a_session_that_began_before_trust_gets_the_instructions(folder: Path, s
 
 
 def test_plain_mode_in_a_pipe_does_not_ask(folder: Path, server: ModelServer):
-    done = subprocess.run(
-        [sys.executable, "-m", "cinch_tui", "--plain", "-m", "anthropic/fake-model"],
-        cwd=folder,
-        env=dict(os.environ),
-        input="2\n",
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = run_forked(["--plain", "-m", "anthropic/fake-model"], cwd=folder, stdin="2\n")
 
     assert "Ignored: AGENTS.md, " in done.stdout
     assert RHYMES not in system_prompt(server)

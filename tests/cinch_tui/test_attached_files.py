@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from fakes.chat import chat, ready, until
-from fakes.fork_server import run_forked
 from fakes.model_server import ModelServer
 from fakes.pictures import png
 from fakes.script import Reply
@@ -102,7 +103,15 @@ async def test_file_that_cannot_be_attached_is_reported_and_the_text_stays(
 
 
 def test_print_mode_sends_named_files_and_reports_missing_ones(project: Path, server: ModelServer):
-    done = run_forked(["-p", "-m", "anthropic/a", "explain @README.md and @nothing"], cwd=project)
+    done = subprocess.run(
+        [sys.executable, "-m", "cinch_tui", "-p", "-m", "anthropic/a", "explain @README.md and @nothing"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=True,
+        timeout=60,
+    )
 
     assert "line 120" in sent(server)
     assert "@nothing: no such file" in done.stderr

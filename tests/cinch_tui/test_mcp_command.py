@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.fork_server import run_forked
 from fakes.mcp_servers import RAW_SERVER
 
 from cinch_tui.print_mode.output import Output
@@ -292,7 +291,10 @@ def test_claude_desktop_is_found_on_each_system(platform: str, environ: dict[str
 
 def test_the_command_line_knows_the_command(desk: Desk) -> None:
     def cinch(*argv: str) -> subprocess.CompletedProcess[str]:
-        return run_forked(argv, cwd=desk.project)
+        command = [sys.executable, "-m", "cinch_tui", *argv]
+        return subprocess.run(
+            command, cwd=desk.project, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
 
     assert cinch("mcp", "list").stdout.startswith("no MCP servers; to add one")
     assert "did you mean 'list'?" in cinch("mcp", "lst").stderr

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def toml(name: str, **script: object) -> str:
 
 
 def ask(
-    folder: Path, config: str, script: list[Item], *flags: str
+    folder: Path, config: str, script: Sequence[Item], *flags: str
 ) -> tuple[subprocess.CompletedProcess[str], ModelServer]:
     # On a busy machine, servers take longer to start than usual.
     wait = "" if "[mcp]" in config else "[mcp]\nstartup_wait_s = 30\n"

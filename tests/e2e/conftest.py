@@ -7,10 +7,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from e2e.lines import Lines
 from e2e.terminal import Terminal
+from fakes.fork_server import run_forked
 from fakes.model_server import ModelServer
 from fakes.script import Script
 
@@ -49,17 +51,9 @@ def project(repository: Path, tmp_path: Path) -> Path:
     return shutil.copytree(repository, tmp_path / "shop")
 
 
-@pytest.fixture(scope="session")
-def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("prices")
-
-
 @pytest.fixture(autouse=True)
-def _shared_prices(prices: Path, own_home: Path) -> None:
-    """Keep the cache of prices for the next test; without it, every start loads the price data in a subprocess."""
-    cache = own_home / "cinch" / "cache"
-    cache.mkdir(parents=True, mode=0o700)
-    (cache / "prices").symlink_to(prices)
+def _shared_prices(shared_prices: None) -> None:
+    pass
 
 
 @pytest.fixture
@@ -82,8 +76,8 @@ def terminal(project: Path) -> Iterator[Callable[..., Terminal]]:
     """Start cinch in the project, in a real pseudo-terminal."""
     terminals: list[Terminal] = []
 
-    def start(*args: str, **options) -> Terminal:
-        env = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
+    def start(*args: str, **options: Any) -> Terminal:
+        env: dict[str, str] = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
         started = Terminal(options.pop("cwd", project), env, *args, **options)
         terminals.append(started)
         return started
@@ -97,7 +91,11 @@ def terminal(project: Path) -> Iterator[Callable[..., Terminal]]:
 def printed(project: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run cinch to its end without a terminal, like `cinch -p`; `before` is shell code that runs first."""
 
-    def run(*args: str, cwd: Path = project, before: str = "", after: str = "", **env: str):
+    def run(
+        *args: str, cwd: Path = project, before: str = "", after: str = "", **env: str
+    ) -> subprocess.CompletedProcess[str]:
+        if not (before or after or "PYTHONPATH" in env):
+            return run_forked(args, cwd=cwd, env={**os.environ, **env})
         command = shlex.join([sys.executable, "-m", "cinch_tui", *args])
         return subprocess.run(
             ["bash", "-c", f"{before or ':'}; exec {command} {after}"],
@@ -115,12 +113,12 @@ def printed(project: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 @pytest.fixture
-def cinch(terminal, serve):
-    """Start the app with a model that answers from a script."""
+def cinch(terminal: Callable[..., Terminal], serve: Callable[[Script], ModelServer]) -> Callable[..., Terminal]:
+    """Start the app with a model that answers from a script; its server is `server`."""
 
-    def start(script, *args, **options):
+    def start(script: Script, *args: str, **options: Any) -> Terminal:
         server = serve(script)
-        env = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"}
+        env: dict[str, str] = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"}
         started = terminal(*args, env=env | options.pop("env", {}), **options)
         started.see(r"anthropic/claude|Ask for a change")
         started.server = server
@@ -129,18 +127,26 @@ def cinch(terminal, serve):
     return start
 
 
+class PlainStart:
+    server: ModelServer
+
+    def __init__(self, project: Path, serve: Callable[[Script], ModelServer]) -> None:
+        self._project = project
+        self._serve = serve
+        self.started: list[Lines] = []
+
+    def __call__(self, script: Script, *args: str, term: str = "dumb") -> Lines:
+        self.server = self._serve(script)
+        own = {"ANTHROPIC_BASE_URL": self.server.url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret"}
+        env = {**os.environ, "PYTHONPATH": str(ROOT), **own}
+        self.started.append(Lines(self._project, env, "--plain", *args, term=term))
+        return self.started[-1]
+
+
 @pytest.fixture
-def plain_cinch(project: Path, serve) -> Iterator[Callable[..., Lines]]:
+def plain_cinch(project: Path, serve: Callable[[Script], ModelServer]) -> Iterator[PlainStart]:
     """Start plain mode with a scripted model server, as `plain_cinch.server`."""
-    started: list[Lines] = []
-
-    def start(script, *args: str, term: str = "dumb") -> Lines:
-        start.server = serve(script)
-        own = {"ANTHROPIC_BASE_URL": start.server.url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret"}
-        lines = Lines(project, {**os.environ, "PYTHONPATH": str(ROOT), **own}, "--plain", *args, term=term)
-        started.append(lines)
-        return lines
-
+    start = PlainStart(project, serve)
     yield start
-    for each in started:
+    for each in start.started:
         each.close()

@@ -10,9 +10,11 @@ import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pexpect
 import pyte
+from fakes.model_server import ModelServer
 
 from cinch_tui.screens.dialog import NOT_YET
 
@@ -32,6 +34,9 @@ class Screen(pyte.Screen):
 class Terminal:
     """`python -m cinch_tui ...`, or another program, in a pseudo-terminal; `text` is the current screen."""
 
+    server: ModelServer
+    """Model server of the app, set by the fixture `cinch`."""
+
     def __init__(
         self,
         cwd: Path,
@@ -43,7 +48,9 @@ class Terminal:
     ) -> None:
         self._screen = Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
-        self._process = pexpect.spawn(
+        # pexpect has no types.
+        spawn: Any = pexpect.spawn  # pyright: ignore[reportUnknownMemberType]
+        self._process = spawn(
             program[0],
             [*program[1:], *args],
             cwd=str(cwd),
@@ -58,6 +65,7 @@ class Terminal:
             ((signal.SIGKILL, PATIENCE),) if program is CINCH else ((signal.SIGHUP, 2), (signal.SIGKILL, PATIENCE))
         )
         self._raw = bytearray()
+        self._shown: str | None = None
 
     @property
     def raw(self) -> bytes:
@@ -85,14 +93,16 @@ class Terminal:
         return self._process.pid
 
     @property
-    def attributes(self) -> list:
+    def attributes(self) -> list[Any]:
         """Line attributes of the terminal: echo, signals and so on."""
         return termios.tcgetattr(self._process.child_fd)
 
     @property
     def text(self) -> str:
         self.read(0.02)
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        if self._shown is None:
+            self._shown = "\n".join(line.rstrip() for line in self._screen.display)
+        return self._shown
 
     def see(self, wanted: str, *, seconds: float = PATIENCE) -> str:
         """Wait until the pattern is on the screen; return the screen."""
@@ -141,6 +151,7 @@ class Terminal:
     def resize(self, columns: int, rows: int) -> None:
         self._process.setwinsize(rows, columns)
         self._screen.resize(rows, columns)
+        self._shown = None
 
     def settle(self) -> None:
         """Wait until the output pauses."""
@@ -183,7 +194,7 @@ class Terminal:
                 time.sleep(0.01)
         self._process.close(force=True)
 
-    def _until(self, holds, what: str, seconds: float) -> str:
+    def _until(self, holds: Callable[[str], object], what: str, seconds: float) -> str:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             text = self.text
@@ -199,3 +210,4 @@ class Terminal:
             return
         self._raw += data
         self._stream.feed(data)
+        self._shown = None

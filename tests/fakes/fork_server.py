@@ -99,7 +99,7 @@ def _write(sink: int, text: bytes) -> None:
 
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
-    return file.read().decode()
+    return file.read().decode(errors="replace")
 
 
 _running: list[ForkServer] = []

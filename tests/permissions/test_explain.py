@@ -13,8 +13,9 @@ from permissions.test_corpus import OTHERS, READ
 
 
 @pytest.mark.usefixtures("rg_on_path")
-def test_every_command_of_the_corpora_is_explained_in_order(trapped: Path) -> None:
-    commands = [command for name in (*READ, *OTHERS) for command in corpus(name)]
+def test_commands_of_all_corpora_are_explained_in_order(trapped: Path) -> None:
+    # `test_corpus` decides about all of them.
+    commands = [command for name in (*READ, *OTHERS) for command in corpus(name)[::5]]
     calls = [json.dumps({"tool": "bash", "arguments": {"command": command}}) for command in commands]
     done = subprocess.run(
         [sys.executable, "-m", "cinch_tui", "permissions", "explain", "--mode", "smart"],

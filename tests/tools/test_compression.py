@@ -166,20 +166,20 @@ def test_progress_of_an_installation_is_folded() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "\n".join(f"request {number} took {number % 97} ms" for number in range(300_000)),
-        "\n".join(f"tests/test_{number % 97}.py::test_{number} PASSED [ 1%]" for number in range(200_000)),
-        "::" * 5_000_000,
-        "a . . . " * 1_250_000,
+        "\n".join(f"request {number} took {number % 97} ms" for number in range(60_000)),
+        "\n".join(f"tests/test_{number % 97}.py::test_{number} PASSED [ 1%]" for number in range(40_000)),
+        "::" * 1_000_000,
+        "a . . . " * 250_000,
     ],
     ids=["log", "tests", "colons", "blanks"],
 )
-def test_ten_megabytes_take_linear_time(text: str) -> None:
+def test_two_megabytes_take_linear_time(text: str) -> None:
     started = time.process_time()
 
     compress(text, "aggressive")
 
-    # A fifth of it on an idle machine; anything quadratic takes hours.
-    assert time.process_time() - started < 5
+    # A fifth of it on an idle machine; anything quadratic takes many minutes.
+    assert time.process_time() - started < 1
 
 
 async def run(folder: Path, command: str, compression: Compression = "minimal") -> ToolOutput:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from e2e.lines import Lines
 from e2e.terminal import Terminal
-from fakes.fork_server import run_forked
+from fakes.fork_server import can_fork, run_forked
 from fakes.model_server import ModelServer
 from fakes.script import Script
 
@@ -94,7 +94,7 @@ def printed(project: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(
         *args: str, cwd: Path = project, before: str = "", after: str = "", **env: str
     ) -> subprocess.CompletedProcess[str]:
-        if not (before or after or "PYTHONPATH" in env):
+        if not (before or after) and can_fork(env):
             return run_forked(args, cwd=cwd, env={**os.environ, **env})
         command = shlex.join([sys.executable, "-m", "cinch_tui", *args])
         return subprocess.run(

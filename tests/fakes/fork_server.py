@@ -37,6 +37,8 @@ LOADED = (
     "asyncio",
     "uuid",
 )
+# Python reads these variables when it starts.
+READ_AT_START = ("PYTHON", "LC_", "LANG")
 _STATUS_BYTES = 100
 
 
@@ -103,6 +105,11 @@ def _text(file: IO[bytes]) -> str:
 
 
 _running: list[ForkServer] = []
+
+
+def can_fork(environment: Mapping[str, str]) -> bool:
+    """Return False if a variable has an effect only in a process of its own."""
+    return not any(name.startswith(READ_AT_START) for name in environment)
 
 
 def run_forked(

@@ -196,6 +196,18 @@ class AgentSession(ABC):
         if late := [name for name in later if keys()[name].applies == NEXT_START]:
             self.notice(f"At the next start: {', '.join(late)}.")
 
+    async def reload_folder(self) -> None:
+        """Use the extensions in files as they are now, from the next request on.
+
+        Raises:
+            CinchError: A permission rule is invalid.
+        """
+        for each in await self.assembly.reload_folder(self.options, self.settings):
+            self.notice(each, "warning")
+        for each in self.assembly.folder.problems:
+            self.notice(each, "warning")
+        self._apply_folder()
+
     def _apply_folder(self) -> None:
         """Follow the MCP servers and hooks that are used now; front ends offer commands of the folder, too."""
         self.mcp = self.assembly.mcp.servers

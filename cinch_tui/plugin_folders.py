@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from cinch_tui.fuzzy_match import did_you_mean
 from harness.errors import ConfigError
 
@@ -28,6 +30,16 @@ def installed_roots(paths: Paths) -> tuple[Sequence[Root], Sequence[str]]:
     from extensions.plugins.store import plugin_roots  # few users have plugins
 
     return plugin_roots(plugin_store(paths))
+
+
+def set_enabled(name: str, store: PluginStore, *, enabled: bool) -> None:
+    """Use a plugin, or keep it without using it, from the next start on.
+
+    Raises:
+        ConfigError: No plugin has this name, or the change cannot be stored.
+    """
+    with store.changing():
+        store.put(name, replace(find_plugin(name, store), enabled=enabled))
 
 
 def find_plugin(name: str, store: PluginStore) -> InstalledPlugin:

@@ -15,6 +15,7 @@ from cinch_tui.commands.keys import KEYS
 from cinch_tui.commands.mcp import MCP
 from cinch_tui.commands.model import MODEL, PARALLEL, SIDE_QUESTIONS
 from cinch_tui.commands.permissions import APPROVAL
+from cinch_tui.commands.plugins import PLUGINS
 from cinch_tui.commands.registry import Choice, Command, CommandGroup, Registry
 from cinch_tui.commands.session import SESSION
 from cinch_tui.commands.view import PANELS, VIEW
@@ -72,6 +73,6 @@ def _fenced(command: Command) -> Command:
 @cache
 def builtin_commands() -> Registry:
     return Registry(
-        (SESSION, CONTEXT, MODEL, SIDE_QUESTIONS, PARALLEL, APPROVAL, KEYS, MCP, HOOKS, PANELS, VIEW),
+        (SESSION, CONTEXT, MODEL, SIDE_QUESTIONS, PARALLEL, APPROVAL, KEYS, MCP, HOOKS, PLUGINS, PANELS, VIEW),
         installed_groups(),
     )

@@ -100,11 +100,12 @@ class PlainSession(AgentSession):
     def _apply_folder(self) -> None:
         from cinch_tui.template_offers import offer_tasks, offer_templates  # not before the first paint
 
+        watched = self.mcp
         super()._apply_folder()
         for problem in offer_templates(self.assembly.folder):
             self.notice(problem, "warning")
         offer_tasks(self.assembly.tasks)
-        if self.mcp is None:
+        if self.mcp is None or self.mcp is watched:
             return
         from cinch_tui.mcp_watch import McpWatch  # few users have MCP servers
 

@@ -6,11 +6,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from cinch_tui.config.paths import find_paths
 from cinch_tui.fuzzy_match import did_you_mean
-from cinch_tui.plugin_folders import find_plugin, plugin_store
+from cinch_tui.plugin_folders import find_plugin, plugin_store, set_enabled
 from cinch_tui.print_mode.output import Output
 from cinch_tui.reports.plugins import detail_lines, summary_lines
 from cinch_tui.subcommands.action_parser import ActionParser
@@ -102,16 +100,15 @@ def _remove(argv: list[str], store: PluginStore, out: Output) -> None:
 
 
 def _enable(argv: list[str], store: PluginStore, out: Output) -> None:
-    _set_enabled(_name("enable", argv), store, out, enabled=True)
+    _change(_name("enable", argv), store, out, enabled=True)
 
 
 def _disable(argv: list[str], store: PluginStore, out: Output) -> None:
-    _set_enabled(_name("disable", argv), store, out, enabled=False)
+    _change(_name("disable", argv), store, out, enabled=False)
 
 
-def _set_enabled(name: str, store: PluginStore, out: Output, *, enabled: bool) -> None:
-    with store.changing():
-        store.put(name, replace(find_plugin(name, store), enabled=enabled))
+def _change(name: str, store: PluginStore, out: Output, *, enabled: bool) -> None:
+    set_enabled(name, store, enabled=enabled)
     out.write_text(f"{'enabled' if enabled else 'disabled'} {name}, from the next start")
 
 

@@ -22,6 +22,7 @@ from cinch_tui.mcp_session import McpSession
 from cinch_tui.models.connecting import connect, connect_spec, full_name, small_model
 from cinch_tui.permissions import reload_rules
 from cinch_tui.reports.notices import lost_jobs_notice
+from cinch_tui.script_files import ScriptTools
 from cinch_tui.session_recording import SessionRecording
 from cinch_tui.task_session import TaskSession
 from extensions.path_instructions import PathInstructions
@@ -59,6 +60,7 @@ class Assembly(Struct):
     tasks: TaskSession
     roles: SubagentRoles
     hooks: AgentHooks
+    scripts: ScriptTools
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
@@ -225,6 +227,7 @@ class Assembly(Struct):
         self.agent.set_system_prompt(folder.prompt)
         problems += await self.load_tasks()
         problems += await self.hooks.load(options, folder)
+        problems += await self.scripts.load(options, settings, folder.roots)
         return problems + await self.apis.load(options, settings) + await self.mcp.load(options, settings)
 
     async def load_tasks(self) -> list[str]:

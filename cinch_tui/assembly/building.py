@@ -22,6 +22,7 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.mcp_session import McpSession
 from cinch_tui.models.connecting import OptionalModels, choose_model, optional_models
 from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules
+from cinch_tui.script_files import ScriptTools
 from cinch_tui.task_session import TaskSession
 from cinch_tui.web_options import secret_variables, web_options
 from extensions.path_instructions import PathInstructions
@@ -36,6 +37,7 @@ from harness.session.paths import project_dir
 from harness.session.snapshots import Snapshots
 from harness.workspace.workspace import Workspace
 from tools import OPTIONAL_TOOLS, builtin_tools
+from tools.builtin import CLASSES, OPTIONAL_CLASSES
 
 # Modules that read sessions are imported when one is read: most starts begin a new session.
 if TYPE_CHECKING:
@@ -68,6 +70,10 @@ async def assemble(
     assembly.tasks.choose(options.task)
     assembly.hooks.transcript = lambda: str(assembly.session_file or "")
     assembly.warnings.extend(await assembly.hooks.load(options, assembly.folder))
+    assembly.warnings.extend(await assembly.scripts.load(options, settings, assembly.folder.roots))
+    state = assembly.agent.state
+    known = {*CLASSES, *OPTIONAL_CLASSES, *(tool.name for tool in state.tools), *assembly.scripts.names}
+    assembly.warnings.extend(ineffective_rules(state.permissions.store.rules, known))
     assembly.warnings.extend(await assembly.apis.load(options, settings))
     if loaded is None:
         assembly.start_session()
@@ -88,8 +94,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     access, roles = SkillAccess(options, settings, workspace, rules), SubagentRoles(folder)
     tools = roles.with_subagents(access.tools([each for each in available if is_enabled(each, settings)], folder))
     fallback, summarizers = await asyncio.to_thread(_other_models, settings, keys)
-    without_effect = ineffective_rules(rules.rules, {tool.name for tool in available})
-    warnings += [*fallback.problems, *summarizers.problems, *without_effect]
+    warnings += [*fallback.problems, *summarizers.problems]
     reminders = EnvironmentReminders(root, options.paths.config)
     path_instructions = PathInstructions(root, options.paths.config)
     use_instructions(folder, reminders, path_instructions)
@@ -121,6 +126,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         TaskSession(agent, options),
         roles,
         AgentHooks(agent),
+        ScriptTools(agent, options, settings),
         warnings=[*folder.problems, *warnings],
     )
     roles.agent, roles.connect = agent, assembly.connect

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -87,8 +88,7 @@ class Folder(Struct, frozen=True):
 async def read_folder(options: Options, settings: Settings, root: Path) -> Folder:
     """Read what a folder brings along, as far as the user trusts it."""
     files, trust = await asyncio.to_thread(folder_state, options, root)
-    plugins, plugin_problems = await asyncio.to_thread(installed_roots, options.paths)
-    roots = (*await asyncio.to_thread(_roots, options, settings, root, files, trust), *plugins, BUNDLED)
+    roots, plugin_problems = await asyncio.to_thread(extension_roots, options, settings, root, files, trust)
     rules = await asyncio.to_thread(load_rules, roots, project_root(root))
     loaded = await load_instructions(root, options.paths.config, project=trust.is_trusted, rules=rules.general)
     environment = await asyncio.to_thread(describe_environment, root)
@@ -121,8 +121,13 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
     )
 
 
-def _roots(options: Options, settings: Settings, root: Path, files: Inventory, trust: FolderTrust) -> tuple[Root, ...]:
-    """Return the folders with extensions: of a project, the nearest first, and of the user."""
+def extension_roots(
+    options: Options, settings: Settings, root: Path, files: Inventory, trust: FolderTrust
+) -> tuple[tuple[Root, ...], Sequence[str]]:
+    """Return the folders with extensions, and problems with plugins for the user.
+
+    The order is that of precedence: of a project, the nearest first, of the user, of plugins, and those of cinch.
+    """
     usable = {each.path for each in files.found if trust.is_trusted and each.path not in trust.inert}
 
     def is_active(path: Path) -> bool:
@@ -138,4 +143,5 @@ def _roots(options: Options, settings: Settings, root: Path, files: Inventory, t
     home = options.environ.get("HOME")
     if home:
         roots += [each for each in roots_in(Path(home), "user", claude=claude) if each.path.name != ".cinch"]
-    return tuple(roots)
+    plugins, problems = installed_roots(options.paths)
+    return (*roots, *plugins, BUNDLED), problems

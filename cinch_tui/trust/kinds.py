@@ -32,6 +32,7 @@ LOADED: frozenset[Kind] = frozenset(
         "skill",
         "command",
         "subagent",
+        "script tool",
         "task",
     }
 )
@@ -142,6 +143,18 @@ def _hook(text: str) -> str:
     return "runs programs"
 
 
+def _script(text: str) -> str:
+    # Imported here because few folders have script tools.
+    import tomllib
+
+    try:
+        command = tomllib.loads(text).get("command")
+    except (ValueError, RecursionError):
+        return "not valid"
+    words = command if isinstance(command, list) else [command]  # pyright: ignore[reportUnknownVariableType] only shown
+    return f"runs {' '.join(map(str, words))}"  # pyright: ignore[reportUnknownArgumentType] as above
+
+
 def _definition(text: str) -> str:
     return "runs commands or changes permissions" if _RUNS_CODE.search(text) else _lines(text)
 
@@ -162,6 +175,6 @@ _SUMMARIES: Mapping[Kind, Callable[[str], str]] = {
     "command": _definition,
     "subagent": _definition,
     "output style": _lines,
-    "script tool": _hook,
+    "script tool": _script,
     "task": _lines,
 }

@@ -10,6 +10,7 @@ from msgspec import Struct
 from extensions.locations import Kind, Root, extension_files
 from extensions.plugins.layout import HOOKS, SERVERS
 from extensions.plugins.manifest import read_object
+from extensions.script_tools import load_scripts
 from extensions.skills import load_skills
 from harness.errors import ConfigError
 from harness.messages import JsonObject, JsonValue
@@ -22,7 +23,6 @@ _TITLES: dict[Kind, str] = {
     "command": "commands",
     "subagent": "subagents",
     "output style": "output styles",
-    "script tool": "script tools",
 }
 _LONGEST_LINE = 4_000
 
@@ -32,6 +32,8 @@ class PluginContents(Struct, frozen=True):
 
     names: dict[Kind, tuple[str, ...]]
     """Names of extensions by kind."""
+    tools: tuple[str, ...] = ()
+    """Each script tool with its command."""
     hooks: tuple[str, ...] = ()
     """Each hook: its event, the calls it applies to, and what it runs."""
     servers: tuple[str, ...] = ()
@@ -42,7 +44,7 @@ class PluginContents(Struct, frozen=True):
     @property
     def is_empty(self) -> bool:
         """True if the folder contains nothing that a plugin may contain."""
-        return not (any(self.names.values()) or self.hooks or self.servers)
+        return not (any(self.names.values()) or self.hooks or self.tools or self.servers)
 
     @property
     def runs_programs(self) -> bool:
@@ -53,7 +55,7 @@ class PluginContents(Struct, frozen=True):
     def counts(self) -> str:
         """Numbers of its parts, on one line."""
         numbers = [(len(names), _TITLES[kind]) for kind, names in self.names.items()]
-        numbers += [(len(self.hooks), "hooks"), (len(self.servers), "MCP servers")]
+        numbers += [(len(self.tools), "script tools"), (len(self.hooks), "hooks"), (len(self.servers), "MCP servers")]
         shown = (f"{count} {title if count > 1 else title.removesuffix('s')}" for count, title in numbers if count)
         return ", ".join(shown) or "nothing"
 
@@ -62,6 +64,7 @@ class PluginContents(Struct, frozen=True):
         for kind, names in self.names.items():
             if names:
                 yield f"{_TITLES[kind]}: {', '.join(names)}"
+        yield from (f"script tool: {each}" for each in self.tools)
         yield from (f"hook: {each}" for each in self.hooks)
         yield from (f"MCP server: {each}" for each in self.servers)
 
@@ -71,12 +74,14 @@ def read_contents(folder: Path) -> PluginContents:
     root = Root(folder, "plugin", KINDS)
     skills = load_skills([root])
     names: dict[Kind, tuple[str, ...]] = {"skill": tuple(each.name for each in skills.skills)}
-    for kind in ("command", "subagent", "output style", "script tool"):
+    for kind in ("command", "subagent", "output style"):
         found = (":".join(each.parts) for each in extension_files(kind, [root]))
         names[kind] = tuple(_shown(name) for name in found)
-    problems = [each.replace(f"{folder}/", "") for each in skills.problems]
+    scripts = load_scripts([root])
+    problems = [each.replace(f"{folder}/", "") for each in (*skills.problems, *scripts.problems)]
     return PluginContents(
         names,
+        tuple(_shown(f"{each.name} runs {' '.join(each.command)}") for each in scripts.scripts),
         tuple(_hooks(_object(folder / HOOKS, problems))),
         tuple(_servers(folder / SERVERS, problems)),
         tuple(problems),

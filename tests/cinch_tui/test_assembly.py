@@ -15,6 +15,7 @@ from cinch_tui.config.names import build
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
 from cinch_tui.config.setting import Value
+from cinch_tui.script_files import ScriptTools
 from harness.agent.options import Subagents
 from harness.agent.policies import LoopDetection
 from harness.context.policy import ContextPolicy
@@ -43,7 +44,7 @@ def test_unset_options_use_the_defaults_of_the_harness(tmp_path: Path) -> None:
 
     assert options.execution == Execution()
     assert options.subagents == Subagents()
-    assert [type(hook) for hook in options.hooks] == [LoopDetection]
+    assert [type(hook) for hook in options.hooks] == [LoopDetection, ScriptTools]
     assert (options.steering_mode, options.steering, options.follow_up) == ("after_batch", "one", "one")
 
 

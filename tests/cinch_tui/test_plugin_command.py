@@ -74,6 +74,7 @@ class User:
                 "skills/sweep/SKILL.md": skill("sweep"),
                 "commands/git/tidy.md": "Tidy up.",
                 "agents/cleaner.md": "---\nname: cleaner\ndescription: Cleans\n---\nClean.",
+                "tools/dust.toml": 'description = "Dusts"\ncommand = "dust --all"',
                 "hooks/hooks.json": {"hooks": HOOKS},
                 ".mcp.json": {"mcpServers": {"broom": SERVER}},
             },
@@ -120,12 +121,13 @@ def test_plugin_is_shown_and_added_after_a_yes(user: User, monkeypatch: pytest.M
         "  skills: sweep",
         "  commands: git:tidy",
         "  subagents: cleaner",
+        "  script tool: dust runs dust --all",
         "  hook: PreToolUse (Bash) runs ${CLAUDE_PLUGIN_ROOT}/check.sh",
         "  MCP server: starts broom: ${CLAUDE_PLUGIN_ROOT}/broom ${TOKEN} (reads $CLAUDE_PLUGIN_ROOT, $TOKEN)",
         "Hooks and MCP servers run with your rights, without approval of each call.",
         "added tidy, from the next start",
     ]
-    assert "1 skill, 1 command, 1 subagent, 1 hook, 1 MCP server" in user.run("list")
+    assert "1 skill, 1 command, 1 subagent, 1 script tool, 1 hook, 1 MCP server" in user.run("list")
 
 
 def test_nothing_is_added_after_a_no_or_without_a_terminal(user: User, monkeypatch: pytest.MonkeyPatch):

@@ -8,10 +8,11 @@ import pytest
 from fakes.contexts import tool_context
 
 from harness.errors import InvalidArguments
-from harness.messages import JsonObject
+from harness.messages import JsonObject, Text
 from harness.ports.tool import ToolOutput
 from harness.views import TerminalView, View
-from tools.bash import LIMIT, BashTool
+from tools.bash import BashTool
+from tools.command_execution import LIMIT
 
 
 async def run(folder: Path, command: str, **arguments: float) -> ToolOutput:
@@ -20,7 +21,7 @@ async def run(folder: Path, command: str, **arguments: float) -> ToolOutput:
 
 
 def text_of(output: ToolOutput) -> str:
-    return "".join(block.text for block in output.content)
+    return "".join(block.text for block in output.content if isinstance(block, Text))
 
 
 async def test_result_starts_with_the_exit_code(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from harness.messages import Text
 from harness.ports.tool import ToolOutput
 from harness.views import TerminalView
-from tools.bash import LIMIT, BashTool
+from tools.bash import BashTool
+from tools.command_execution import LIMIT
 from tools.compression import Compression, compress, is_error
 
 ERRORS = [

@@ -128,7 +128,10 @@ def cinch(terminal: Callable[..., Terminal], serve: Callable[[Script], ModelServ
 
 
 class PlainStart:
+    """Start of plain mode with a model that answers from a script, until `sees` is written."""
+
     server: ModelServer
+    sees = ""
 
     def __init__(self, project: Path, serve: Callable[[Script], ModelServer]) -> None:
         self._project = project
@@ -139,8 +142,10 @@ class PlainStart:
         self.server = self._serve(script)
         own = {"ANTHROPIC_BASE_URL": self.server.url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret"}
         env = {**os.environ, "PYTHONPATH": str(ROOT), **own}
-        self.started.append(Lines(self._project, env, "--plain", *args, term=term))
-        return self.started[-1]
+        lines = Lines(self._project, env, "--plain", *args, term=term)
+        self.started.append(lines)
+        lines.see(self.sees)
+        return lines
 
 
 @pytest.fixture

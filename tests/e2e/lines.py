@@ -9,15 +9,19 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Protocol
 
 import pexpect
+from fakes.model_server import ModelServer
 
 PATIENCE = 20.0
 
 
 class Lines:
     def __init__(self, cwd: Path, env: Mapping[str, str], *args: str, term: str = "dumb") -> None:
-        self._process = pexpect.spawn(
+        # pexpect has no types.
+        spawn: Any = pexpect.spawn  # pyright: ignore[reportUnknownMemberType]
+        self._process = spawn(
             sys.executable,
             ["-m", "cinch_tui", *args],
             cwd=str(cwd),
@@ -83,6 +87,12 @@ class Lines:
         return re.findall(r"cinch --plain -r (\S+)", self.said)[-1]
 
 
-def reported(start) -> str:
+class Started(Protocol):
+    """Fixture that has started plain mode with a server of its own."""
+
+    server: ModelServer
+
+
+def reported(start: Started) -> str:
     """Return the messages of the last request that a started plain mode has sent."""
     return json.dumps(start.server.requests[-1].body["messages"], ensure_ascii=False)

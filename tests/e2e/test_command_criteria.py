@@ -3,16 +3,23 @@ from __future__ import annotations
 import json
 import re
 import stat
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
-from fakes.script import Hang, Reply
+from e2e.terminal import Terminal
+from fakes.model_server import ModelServer
+from fakes.script import Hang, Reply, Script
 
 from cinch_tui.screens.dialog import NOT_YET
 
 pytestmark = pytest.mark.pty
 
-PLAN = ("submit_plan", {"plan": "# The plan\n\nwrite x.txt"})
+StartTerminal: TypeAlias = Callable[..., Terminal]
+Editor: TypeAlias = Callable[[str], dict[str, str]]
+PLAN: tuple[str, Any] = ("submit_plan", {"plan": "# The plan\n\nwrite x.txt"})
 BETWEEN = "# between\n" * 12
 OLD = f"first = 1\n{BETWEEN}second = 1\n{BETWEEN}third = 1\n"
 NEW = OLD.replace("= 1", "= 2")
@@ -22,8 +29,12 @@ def writes(name: str, content: str = "content") -> Reply:
     return Reply(calls=[("write_file", {"path": name, "content": content})])
 
 
+def asks(**arguments: Any) -> Reply:
+    return Reply(calls=[("ask_user", {"prompt": "Which?", **arguments})])
+
+
 @pytest.fixture
-def editor(tmp_path: Path):
+def editor(tmp_path: Path) -> Editor:
     """Write an editor that processes its file as instructed."""
 
     def make(does: str) -> dict[str, str]:
@@ -35,18 +46,18 @@ def editor(tmp_path: Path):
     return make
 
 
-def reported(app) -> str:
+def reported(app: Terminal) -> str:
     """Return the last result that the model received."""
     return json.dumps(app.server.requests[-1].body["messages"], ensure_ascii=False)
 
 
-def prompts(app) -> list[str]:
+def prompts(app: Terminal) -> list[str]:
     """Return the user messages of the last request."""
     contents = [m["content"] for m in app.server.requests[-1].body["messages"] if m["role"] == "user"]
     return [content if isinstance(content, str) else content[-1].get("text", "") for content in contents]
 
 
-def test_text_saved_in_the_editor_returns_to_the_prompt(cinch, editor):
+def test_text_saved_in_the_editor_returns_to_the_prompt(cinch: StartTerminal, editor: Editor):
     app = cinch([Reply("heard")], env=editor('printf "from the\\neditor" > "$2"'))
 
     app.enter("/editor")
@@ -58,7 +69,7 @@ def test_text_saved_in_the_editor_returns_to_the_prompt(cinch, editor):
     assert prompts(app) == ["from the\neditor"]
 
 
-def test_text_saved_in_the_editor_is_sent_if_configured(cinch, editor):
+def test_text_saved_in_the_editor_is_sent_if_configured(cinch: StartTerminal, editor: Editor):
     wanted = editor('printf "from the\\neditor" > "$2"') | {"CINCH_UI_EDITOR_SENDS": "true"}
     app = cinch([Reply("heard")], env=wanted)
 
@@ -68,54 +79,36 @@ def test_text_saved_in_the_editor_is_sent_if_configured(cinch, editor):
     assert prompts(app) == ["from the\neditor"]
 
 
-def test_editor_saving_nothing_sends_nothing(cinch, editor):
+def test_editor_that_saves_no_text_sends_nothing_and_loses_no_prompt(cinch: StartTerminal, editor: Editor):
     app = cinch([Reply("heard")], env=editor(': > "$2"'))
-
     app.enter("/editor")
     app.see("[Nn]othing|empty")
-    app.enter("by hand")
-    app.see("heard")
+    assert app.server.requests == []
 
-    assert prompts(app) == ["by hand"]
+    editor("exit 3")
+    app.enter("/editor")
+    app.see("status 3")
+    assert app.raw.count(b"\x1b[?1049h") == 1 + app.raw.count(b"\x1b[?1049l")
 
-
-def test_prompt_survives_an_editor_that_saves_nothing(cinch, editor):
-    app = cinch([Reply("heard")], env=editor(": nothing"))
-
+    editor(": nothing")
     app.type("half a thought")
     app.see("half a thought")
     app.type("\x07")
     app.see("file was not saved")
     app.type(" and the rest\r")
     app.see("heard")
-
     assert prompts(app) == ["half a thought and the rest"]
 
-
-def test_prompt_emptied_in_the_editor_is_in_the_history(cinch, editor):
-    app = cinch([Reply("heard")], env=editor(': > "$2"'))
-
-    app.type("half a thought")
-    app.see("half a thought")
+    editor(': > "$2"')
+    app.type("emptied")
+    app.see("│ emptied")
     app.type("\x07")
-    app.see("file is empty")
-    app.miss("half a thought")
+    app.miss("│ emptied")
     app.type("\x1b[A")
-    app.see("half a thought")
+    app.see("│ emptied")
 
 
-def test_editor_failure_is_reported_and_the_screen_restored(cinch, editor):
-    app = cinch([Reply("heard")], env=editor("exit 3"))
-
-    app.enter("/editor")
-    app.see("status 3")
-    app.enter("by hand")
-    app.see("heard")
-
-    assert app.raw.count(b"\x1b[?1049h") == 1 + app.raw.count(b"\x1b[?1049l")
-
-
-def test_plan_mode_writes_nothing_until_the_plan_is_accepted(cinch, project):
+def test_plan_mode_writes_nothing_until_the_plan_is_accepted(cinch: StartTerminal, project: Path):
     app = cinch([writes("x.txt"), Reply(calls=[PLAN]), writes("x.txt"), Reply("all done")], "--plan")
     app.see("PLAN")
     app.enter("write x.txt")
@@ -133,7 +126,7 @@ def test_plan_mode_writes_nothing_until_the_plan_is_accepted(cinch, project):
     assert [tool["name"] for tool in app.server.requests[-1].body["tools"]].count("write_file") == 1
 
 
-def test_messages_sent_while_planning_stay_marked_afterwards(cinch):
+def test_messages_sent_while_planning_stay_marked_afterwards(cinch: StartTerminal):
     app = cinch([Reply("I would begin with x."), Reply("I have begun.")], "--plan")
     app.enter("what would you do?")
     app.see("begin with x")
@@ -147,7 +140,7 @@ def test_messages_sent_while_planning_stay_marked_afterwards(cinch):
     assert re.findall("PLAN|I would|I have", screen) == ["PLAN", "I would", "I have"]
 
 
-def test_rejected_plan_stays_in_plan_mode_in_the_app(cinch, project):
+def test_rejected_plan_stays_in_plan_mode_in_the_app(cinch: StartTerminal, project: Path):
     app = cinch([Reply(calls=[PLAN]), writes("x.txt"), Reply("all done")], "--plan")
     app.enter("write x.txt")
 
@@ -159,7 +152,7 @@ def test_rejected_plan_stays_in_plan_mode_in_the_app(cinch, project):
     assert not (project / "x.txt").exists()
 
 
-def test_tool_is_allowed_for_the_session_until_revoked(cinch, project):
+def test_tool_is_allowed_for_the_session_until_revoked(cinch: StartTerminal, project: Path):
     reads = Reply(calls=[("read_file", {"path": "till/receipt.py"})])
     app = cinch([reads, writes("1"), writes("2"), writes("3"), Reply("all done"), writes("4"), Reply("once more")])
 
@@ -177,7 +170,7 @@ def test_tool_is_allowed_for_the_session_until_revoked(cinch, project):
     assert not (project / "4").exists()
 
 
-def reviewed(cinch, project: Path, keys: str):
+def reviewed(cinch: StartTerminal, project: Path, keys: str) -> Terminal:
     (project / "three.py").write_text(OLD)
     reads = Reply(calls=[("read_file", {"path": "three.py"})])
     app = cinch([reads, writes("three.py", NEW), Reply("all done")], rows=44)
@@ -192,7 +185,7 @@ def reviewed(cinch, project: Path, keys: str):
     return app
 
 
-def test_rejected_hunk_of_three_is_not_written_and_reported_to_the_model(cinch, project):
+def test_rejected_hunk_of_three_is_not_written_and_reported_to_the_model(cinch: StartTerminal, project: Path):
     app = reviewed(cinch, project, "yny\r")
     app.see(r"Allow 2 of 3 changes")
     app.type("y")
@@ -203,7 +196,7 @@ def test_rejected_hunk_of_three_is_not_written_and_reported_to_the_model(cinch, 
     assert "Applied (lines of the file before): line 1; line 27." in reported(app)
 
 
-def test_rejecting_all_hunks_leaves_the_bytes_unchanged(cinch, project):
+def test_rejecting_all_hunks_leaves_the_bytes_unchanged(cinch: StartTerminal, project: Path):
     app = reviewed(cinch, project, "r\r")
     app.see(r"without|Allow .*|Deny")
     app.type("y")
@@ -213,7 +206,7 @@ def test_rejecting_all_hunks_leaves_the_bytes_unchanged(cinch, project):
     assert "denied" in reported(app)
 
 
-def test_key_in_a_longer_prompt_is_stored_and_never_shown_again(cinch, own_home: Path):
+def test_key_in_a_longer_prompt_is_stored_and_never_shown_again(cinch: StartTerminal, own_home: Path):
     secret = "sk-never-seen-again-0123456789"
     app = cinch([Reply("heard")] * 2, "--verbose", env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
     app.type(f"\x1b[200~look at this\r#key openai {secret}\rand go on\x1b[201~")
@@ -238,7 +231,7 @@ def test_key_in_a_longer_prompt_is_stored_and_never_shown_again(cinch, own_home:
     app.see(r"• openai: (?!no)")
 
 
-def test_plain_text_reaches_the_model_and_a_command_lookalike_asks_first(cinch):
+def test_plain_text_reaches_the_model_and_a_command_lookalike_asks_first(cinch: StartTerminal):
     app = cinch([Reply("one"), Reply("two"), Reply("three")])
     app.enter("#load")
     # The first Enter may have accepted a completion.
@@ -258,7 +251,7 @@ def test_plain_text_reaches_the_model_and_a_command_lookalike_asks_first(cinch):
     assert prompts(app) == ["# Heading\nbody", "/usr/bin/x is broken"]
 
 
-def test_command_unavailable_during_a_run_is_reported_and_kept(cinch):
+def test_command_unavailable_during_a_run_is_reported_and_kept(cinch: StartTerminal):
     app = cinch([Hang(Reply("half of it and more"), after_events=4)])
     app.enter("hello")
     app.see("half")
@@ -269,10 +262,8 @@ def test_command_unavailable_during_a_run_is_reported_and_kept(cinch):
     app.see("│ /reset")
 
 
-def test_unanswered_question_times_out_and_a_single_choice_is_rejected(cinch):
-    asks = ("ask_user", {"prompt": "Which?", "choices": ["a", "b", "c"], "timeout_s": 1})
-    one = ("ask_user", {"prompt": "Which?", "choices": ["a"]})
-    app = cinch([Reply(calls=[asks]), Reply(calls=[one]), Reply("all done")])
+def test_unanswered_question_times_out_and_a_single_choice_is_rejected(cinch: StartTerminal):
+    app = cinch([asks(choices=["a", "b", "c"], timeout_s=1), asks(choices=["a"]), Reply("all done")])
 
     app.enter("hello")
     app.see("Which")
@@ -282,9 +273,10 @@ def test_unanswered_question_times_out_and_a_single_choice_is_rejected(cinch):
     assert "one choice is not enough" in reported(app)
 
 
-def test_question_times_out_at_once_without_a_user(printed, serve):
-    asks = ("ask_user", {"prompt": "Which?", "choices": ["a", "b", "c"]})
-    server = serve([Reply(calls=[asks]), Reply("all done")])
+def test_question_times_out_at_once_without_a_user(
+    printed: Callable[..., subprocess.CompletedProcess[str]], serve: Callable[[Script], ModelServer]
+):
+    server = serve([asks(choices=["a", "b", "c"]), Reply("all done")])
 
     done = printed("-p", "hello", ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="sk-x")
 

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from e2e.lines import Lines, reported
-from fakes.script import Failure, Reply
+from e2e.conftest import PlainStart
+from e2e.lines import reported
+from fakes.model_server import ModelServer
+from fakes.script import Failure, Reply, Script
 
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.plain.help import FULL_SCREEN_COMMANDS
@@ -17,21 +21,14 @@ SLEEPER = [Reply(calls=[("bash", {"command": "sleep 300", "background": True})])
 
 
 @pytest.fixture
-def cinch(plain_cinch) -> Callable[..., Lines]:
+def cinch(plain_cinch: PlainStart) -> PlainStart:
     """Start plain mode and wait until it accepts a prompt."""
-
-    def start(script, *args: str, term: str = "dumb") -> Lines:
-        lines = plain_cinch(script, *args, term=term)
-        start.server = plain_cinch.server
-        lines.see("You: ")
-        return lines
-
-    return start
+    plain_cinch.sees = "You: "
+    return plain_cinch
 
 
-@pytest.mark.parametrize("term", ["dumb", "xterm"])
-@pytest.mark.parametrize(("key", "again"), [("\x04", "Ctrl.D"), ("/quit\r", "/quit")])
-def test_exit_lists_the_jobs_it_stops_and_quits_on_repeat(cinch, term: str, key: str, again: str):
+@pytest.mark.parametrize(("term", "key", "again"), [("dumb", "\x04", "Ctrl.D"), ("xterm", "/quit\r", "/quit")])
+def test_exit_lists_the_jobs_it_stops_and_quits_on_repeat(cinch: PlainStart, term: str, key: str, again: str):
     lines = cinch(SLEEPER, "--approve", "off", term=term)
     lines.enter("go")
     lines.see("Result: bash sleep 300 .in the background.: job-1 is running")
@@ -50,7 +47,9 @@ def test_exit_lists_the_jobs_it_stops_and_quits_on_repeat(cinch, term: str, key:
     assert lines.end() == 0
 
 
-def test_end_of_a_pipe_asks_nothing_about_jobs(cinch, printed, serve):
+def test_end_of_a_pipe_asks_nothing_about_jobs(
+    cinch: PlainStart, printed: Callable[..., subprocess.CompletedProcess[str]], serve: Callable[[Script], ModelServer]
+):
     server = serve(SLEEPER)
 
     done = printed(
@@ -66,7 +65,7 @@ def test_end_of_a_pipe_asks_nothing_about_jobs(cinch, printed, serve):
     assert "job-1: killed" in done.stdout
 
 
-def test_user_command_is_run_and_reported_to_the_model_once(cinch, project: Path):
+def test_user_command_is_run_and_reported_to_the_model_once(cinch: PlainStart, project: Path):
     lines = cinch([Reply("I see."), Reply("Again.")])
 
     lines.enter("!echo made > here; echo told; exit 3")
@@ -88,7 +87,7 @@ def test_user_command_is_run_and_reported_to_the_model_once(cinch, project: Path
     assert "ran this command in the project folder" not in shown
 
 
-def test_ctrl_c_stops_the_user_command(cinch, project: Path):
+def test_ctrl_c_stops_the_user_command(cinch: PlainStart, project: Path):
     lines = cinch([Reply("I see.")])
     lines.enter("!echo begun > begun; sleep 60; echo over > over")
     lines.wait_for(project / "begun")
@@ -103,7 +102,7 @@ def test_ctrl_c_stops_the_user_command(cinch, project: Path):
     assert not (project / "over").exists()
 
 
-def test_thinking_is_hidden_and_shown_at_once(cinch):
+def test_thinking_is_hidden_and_shown_at_once(cinch: PlainStart):
     lines = cinch([Reply("One.", thinking="hm"), Reply("Two.", thinking="hm")])
 
     lines.enter("/thinking hide")
@@ -119,7 +118,7 @@ def test_thinking_is_hidden_and_shown_at_once(cinch):
     assert "Thinking" not in quiet
 
 
-def test_long_proposal_can_be_allowed_only_after_it_is_fully_printed(cinch, project: Path):
+def test_long_proposal_can_be_allowed_only_after_it_is_fully_printed(cinch: PlainStart, project: Path):
     text = "".join(f"line {number}\n" for number in range(200))
     lines = cinch([Reply(calls=[("write_file", {"path": "long.txt", "content": text})]), Reply("Written.")])
     lines.enter("go")
@@ -137,8 +136,8 @@ def test_long_proposal_can_be_allowed_only_after_it_is_fully_printed(cinch, proj
     assert (project / "long.txt").read_text() == text
 
 
-def test_choices_are_listed_again_and_an_unknown_number_is_no_answer(cinch):
-    ask = {"prompt": "Which till?", "choices": ["The red one", "The blue one"]}
+def test_choices_are_listed_again_and_an_unknown_number_is_no_answer(cinch: PlainStart):
+    ask: dict[str, Any] = {"prompt": "Which till?", "choices": ["The red one", "The blue one"]}
     lines = cinch([Reply(calls=[("ask_user", ask)]), Reply("So be it.")])
     lines.enter("go")
     lines.answer("Question: Which till", "7")
@@ -150,7 +149,7 @@ def test_choices_are_listed_again_and_an_unknown_number_is_no_answer(cinch):
     assert r"\"text\": \"the green one\"" in reported(cinch)
 
 
-def test_question_that_could_not_be_asked_is_reported(cinch):
+def test_question_that_could_not_be_asked_is_reported(cinch: PlainStart):
     lines = cinch([Reply(calls=[("ask_user", {"prompt": "Which?", "colour": "red"})]), Reply("Then not.")])
     lines.enter("go")
 
@@ -159,8 +158,8 @@ def test_question_that_could_not_be_asked_is_reported(cinch):
     lines.see("Then not")
 
 
-def test_steps_are_printed_once_with_their_progress(cinch):
-    steps = [{"content": "Look", "status": "completed"}, {"content": "Mend", "status": "in_progress"}]
+def test_steps_are_printed_once_with_their_progress(cinch: PlainStart):
+    steps: list[Any] = [{"content": "Look", "status": "completed"}, {"content": "Mend", "status": "in_progress"}]
     lines = cinch([Reply(calls=[("todo", {"todos": steps})]), Reply("Looked.")])
     lines.enter("go")
 
@@ -170,7 +169,7 @@ def test_steps_are_printed_once_with_their_progress(cinch):
     assert "todo" not in reported
 
 
-def test_reply_details_are_indented_and_a_copy_is_not(cinch):
+def test_reply_details_are_indented_and_a_copy_is_not(cinch: PlainStart):
     lines = cinch([Reply("Look:\n\n```\nYou: /quit\n    x\n```")])
     lines.enter("go")
     reply = lines.see("Done: ")
@@ -183,7 +182,7 @@ def test_reply_details_are_indented_and_a_copy_is_not(cinch):
     assert "\nYou: /quit\r\n    x\r\n```\r\n" in copy
 
 
-def test_list_is_closed_by_an_empty_line_and_not_repeated_without_a_match(cinch):
+def test_list_is_closed_by_an_empty_line_and_not_repeated_without_a_match(cinch: PlainStart):
     lines = cinch([])
     lines.enter("/mode")
     lines.answer("Mode", "zzz")
@@ -194,17 +193,17 @@ def test_list_is_closed_by_an_empty_line_and_not_repeated_without_a_match(cinch)
     assert "ask before" not in shown
 
 
-@pytest.mark.parametrize("name", FULL_SCREEN_COMMANDS)
-def test_command_that_needs_the_screen_reports_it(cinch, name: str):
+def test_commands_that_need_the_screen_report_it(cinch: PlainStart):
     lines = cinch([])
 
-    lines.enter(f"{name} a/b c/d -- x" if name == "/parallel" else name)
+    for name in FULL_SCREEN_COMMANDS:
+        lines.enter(f"{name} a/b c/d -- x" if name == "/parallel" else name)
 
-    lines.see("Error: .*(screen|colors of the terminal|cannot add times|~/.inputrc)")
-    lines.see("You: ")
+        lines.see("Error: .*(screen|colors of the terminal|cannot add times|~/.inputrc)")
+        lines.see("You: ")
 
 
-def test_help_lists_available_commands_and_names_the_others(cinch):
+def test_help_lists_available_commands_and_names_the_others(cinch: PlainStart):
     lines = cinch([])
 
     lines.enter("#help")
@@ -216,7 +215,7 @@ def test_help_lists_available_commands_and_names_the_others(cinch):
     assert set(FULL_SCREEN_COMMANDS) <= named
 
 
-def test_status_is_available_on_request(cinch):
+def test_status_is_available_on_request(cinch: PlainStart):
     lines = cinch([Reply(calls=[("bash", {"command": "sleep 300"})]), Reply("Stopped.")], "--approve", "off")
     lines.enter("?")
     lines.see("Notice: Idle: the agent waits for your input")
@@ -230,8 +229,8 @@ def test_status_is_available_on_request(cinch):
     assert len(cinch.server.requests) == 1
 
 
-def test_subagent_activity_is_printed(cinch):
-    task = [("delegate_subagent", {"task": "count", "name": "counter"})]
+def test_subagent_activity_is_printed(cinch: PlainStart):
+    task: list[Any] = [("delegate_subagent", {"task": "count", "name": "counter"})]
     lines = cinch([Reply(calls=task), Reply(calls=[("list_files", {"path": "till"})]), Reply("Three."), Reply("Well.")])
     lines.enter("go")
 
@@ -239,15 +238,10 @@ def test_subagent_activity_is_printed(cinch):
     lines.see("Well")
 
 
-def test_unusual_state_is_printed_at_the_start(cinch):
-    lines = cinch([], "--plan", "--approve", "off")
-
+def test_unusual_state_is_printed_at_the_start_and_how_to_accept_a_plan(cinch: PlainStart):
+    lines = cinch([Reply("1. Change the till."), Reply("Changed.")], "--plan", "--approve", "off")
     assert "Notice: Plan mode is on" in lines.said
     assert "Warning: Approval is off" in lines.said
-
-
-def test_plan_mode_explains_how_to_accept_the_plan(cinch):
-    lines = cinch([Reply("1. Change the till."), Reply("Changed.")], "--plan")
     lines.enter("plan it")
     lines.see("Notice: Plan mode is on; /plan accept carries out the plan in this reply")
     lines.see("You: ")
@@ -257,7 +251,7 @@ def test_plan_mode_explains_how_to_accept_the_plan(cinch):
     lines.see("Changed")
 
 
-def test_failed_run_explains_how_to_retry(cinch):
+def test_failed_run_explains_how_to_retry(cinch: PlainStart):
     lines = cinch([Failure(400), Reply("Now it works.")])
     lines.enter("go")
     lines.see(r"Failed: .*\. /retry retries")
@@ -268,8 +262,8 @@ def test_failed_run_explains_how_to_retry(cinch):
     lines.see("Now it works")
 
 
-def test_tab_completes_commands_and_files(cinch):
-    lines = cinch([Reply("It is a till.")], term="xterm")
+def test_tab_completes_commands_and_files_or_is_inserted(cinch: PlainStart):
+    lines = cinch([Reply("It is a till."), Reply("Built.")], term="xterm")
     lines.enter("/usag\t")
     lines.see("No tokens used yet")
     lines.see("You: ")
@@ -278,17 +272,14 @@ def test_tab_completes_commands_and_files(cinch):
     lines.see("It is a till")
 
     assert "what is @till/receipt.py about?" in reported(cinch)
-
-
-def test_tab_without_a_completion_is_inserted(cinch):
-    lines = cinch([Reply("Built.")], term="xterm")
+    lines.see("You: ")
     lines.enter("\tgo build\t# all\tof it")
     lines.see("Built")
 
     assert r"\tgo build\t# all\tof it" in reported(cinch)
 
 
-def test_plain_mode_hands_off_a_full_context_after_the_run(plain_cinch, monkeypatch):
+def test_plain_mode_hands_off_a_full_context_after_the_run(plain_cinch: PlainStart, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CINCH_CONTEXT_HANDOFF_AT", "0.5")
     monkeypatch.setenv("CINCH_SESSIONS_TITLES", "false")
     full = Usage(input=150_000, output=20)
@@ -307,7 +298,7 @@ def test_plain_mode_hands_off_a_full_context_after_the_run(plain_cinch, monkeypa
     assert "Half of it works." not in sent
 
 
-def test_context_lists_numbered_messages_and_removes_one(cinch):
+def test_context_lists_numbered_messages_and_removes_one(cinch: PlainStart):
     lines = cinch([Reply("It is a parser."), Reply("Nothing.")])
     lines.enter("What is here?")
     lines.see("It is a parser")
@@ -326,7 +317,7 @@ def test_context_lists_numbered_messages_and_removes_one(cinch):
     assert "It is a parser" not in str(cinch.server.requests[-1].body)
 
 
-def test_summary_is_edited_in_the_editor(cinch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_summary_is_edited_in_the_editor(cinch: PlainStart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i s/parser/lexer/ "$1"\n')
     editor.chmod(0o755)

@@ -18,7 +18,6 @@ KEYS = (
 FULL_SCREEN_COMMANDS = (
     "/parallel",
     "/panel",
-    "/agents",
     "/changes",
     "#clear",
     "/timestamps",

@@ -58,6 +58,7 @@ class SubagentRoles(Struct):
             denied_tools=subagent.denied_tools,
             is_read_only=subagent.is_read_only,
             asks=subagent.asks,
+            name=subagent.name,
         )
 
     def _prompt(self, subagent: Subagent) -> str:

@@ -33,6 +33,8 @@ from harness.ports.hooks import (
 MOST_CONTINUATIONS = 8
 """Number of times in a row that Stop hooks continue a run."""
 _NEVER_RAN = frozenset((STOPPED, INTERRUPTED, STEERED, CANCELLED))
+_GENERAL = "general-purpose"
+"""Type of subagents without a role in Claude Code."""
 _STOPPED = "a hook stopped the run"
 _STOPPED_BEFORE = "Skipped: a hook stopped the run before the call began."
 
@@ -41,7 +43,9 @@ class Subagent(Struct, frozen=True):
     """A subagent, as hooks see it."""
 
     agent_id: str
-    name: str
+    """Id of its session."""
+    kind: str
+    """Name of its role."""
 
 
 class UserHooks(Hooks):
@@ -66,8 +70,8 @@ class UserHooks(Hooks):
     def for_run(self) -> Hooks:
         return UserHooks(self._session, self._subagent, self._main if self._subagent else None)
 
-    def for_subagent(self, agent_id: str, name: str) -> Hooks:
-        return UserHooks(self._session, Subagent(agent_id, name), self)
+    def for_subagent(self, agent_id: str, role: str) -> Hooks:
+        return UserHooks(self._session, Subagent(agent_id, role or _GENERAL), self)
 
     async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
         if self._subagent is not None:
@@ -143,7 +147,7 @@ class UserHooks(Hooks):
         if self._subagent is not None:
             # The messages of subagents are not stored in a file.
             fields["agent_transcript_path"] = ""
-        decided = await self._dispatcher.dispatch(event, self._subagent.name if self._subagent else "", fields)
+        decided = await self._dispatcher.dispatch(event, self._subagent.kind if self._subagent else "", fields)
         text = "\n".join(filter(None, (decided.reason, decided.context)))
         if decided.stops or not text:
             return None
@@ -171,7 +175,7 @@ class UserHooks(Hooks):
     def _about(self) -> JsonObject:
         """Return the fields that identify a subagent."""
         who = self._subagent
-        return {} if who is None else {"agent_id": who.agent_id, "agent_type": who.name}
+        return {} if who is None else {"agent_id": who.agent_id, "agent_type": who.kind}
 
     def _stops(self, reply: HookReply) -> bool:
         """End the run after this turn if a hook wants it."""

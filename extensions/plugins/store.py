@@ -31,7 +31,7 @@ class InstalledPlugin(Struct, frozen=True, omit_defaults=True):
     """An installed plugin."""
 
     copy: str
-    """Name of the folder with its copy."""
+    """Name of the folder around its copy."""
     source: str
     """Its source, as the user named it; the absolute path of a folder."""
     offer: str = ""
@@ -74,7 +74,8 @@ class PluginStore:
 
     def path(self, plugin: InstalledPlugin) -> Path:
         """Return the folder with the copy of a plugin."""
-        return self.folder / Path(plugin.copy).name
+        copy = Path(plugin.copy).name
+        return self.folder / copy / copy.rpartition("-")[0]
 
     @contextmanager
     def changing(self) -> Generator[Path]:
@@ -106,7 +107,9 @@ class PluginStore:
             prepared: Its copy.
         """
         copy = f"{name}-{new_id()[:8]}"
-        prepared.rename(self.folder / copy)
+        # In a folder of its name: some plugins import themselves as a Python package of that name.
+        (self.folder / copy).mkdir()
+        prepared.rename(self.folder / copy / name)
         self.put(name, replace(plugin, copy=copy))
 
     def put(self, name: str, plugin: InstalledPlugin | None) -> None:

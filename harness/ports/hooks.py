@@ -108,12 +108,12 @@ class Hooks:
         """
         return self
 
-    def for_subagent(self, agent_id: str, name: str) -> Hooks | None:
+    def for_subagent(self, agent_id: str, role: str) -> Hooks | None:
         """Return the hook for a subagent; None applies this one to its turns, requests and calls.
 
         Args:
             agent_id: Id of the subagent's session.
-            name: Its name for users.
+            role: Name of its role; empty for none.
         """
         return None
 

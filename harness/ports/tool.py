@@ -67,6 +67,8 @@ class Role(Struct, frozen=True):
     """True to offer only tools that never change anything."""
     asks: bool = True
     """False to deny calls that need the user's approval, without a question."""
+    name: str = ""
+    """Name of the role; empty for none."""
 
     @property
     def selects_tools(self) -> bool:

@@ -24,7 +24,7 @@ async def test_subagents_have_the_hooks_and_their_own_stop_event(tmp_path: Path)
     await hooked.agent.prompt("go")
 
     call, stop = hooked.read("call"), hooked.read("stop")
-    assert call["agent_type"] == stop["agent_type"] == "scout"
+    assert call["agent_type"] == stop["agent_type"] == "general-purpose"
     assert call["agent_id"] == stop["agent_id"] != ""
     assert stop["last_assistant_message"] == "found"
     assert hooked.read("main")["last_assistant_message"] == "ok"

@@ -182,12 +182,12 @@ class InheritedHooks(Hooks):
         self.before_stop = self.before_subagent_stop = hooks.before_subagent_stop
 
 
-def inherited(run: Run, reservation: TokenReservation, agent_id: str, name: str) -> list[Hooks]:
+def inherited(run: Run, reservation: TokenReservation, agent_id: str, role: str) -> list[Hooks]:
     """Return the hooks of a subagent.
 
     Hooks with counts apply twice, with the parent's count and with a new one; shared hooks with the parent's only.
     """
     hooks = [hook for hook in run.hooks.hooks if not isinstance(hook, TokenReservation)]
-    parents = [hook.for_subagent(agent_id, name) or InheritedHooks(hook) for hook in hooks]
+    parents = [hook.for_subagent(agent_id, role) or InheritedHooks(hook) for hook in hooks]
     own = [hook for hook in run.options.hooks if not hook.is_shared and hook.for_run() is not hook]
     return [*parents, *own, *([reservation] if reservation.budget.limit else [])]

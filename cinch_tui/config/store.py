@@ -199,7 +199,16 @@ def example_text(*, commented: bool = False) -> str:
         return (f"# {key.doc}", mark + _assignment(key, key.default))
 
     opened = "".join(f"\n[{name}]\n# {doc}\n# {example}\n" for name, (doc, example) in open_tables().items())
-    return HEADER + _in_tables(lines) + opened + _server_example() + _api_example()
+    return HEADER + _in_tables(lines) + opened + _server_example() + _api_example() + _HOOK_EXAMPLE
+
+
+_HOOK_EXAMPLE = """
+# Hooks: commands that run when something happens; see docs/extending.md.
+# [[hooks.PreToolUse]]
+# matcher = "edit_file|write_file"
+# command = "./check-edit.sh"
+# timeout = 10
+"""
 
 
 def _server_example() -> str:

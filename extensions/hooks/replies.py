@@ -151,15 +151,15 @@ def _from_json(event: HookEvent, data: JsonObject) -> HookReply:
     specific = specific if isinstance(specific, dict) else {}
     reader = _Fields(data, specific)
     permission, reason = _permission(event, reader)
-    updated = specific.get("updatedInput")
+    updated, message = specific.get("updatedInput"), reader.text("systemMessage", data)
     reply = HookReply(
         permission,
-        reason,
+        reason or (message or _NO_REASON if permission == "deny" else ""),
         updated if event == "PreToolUse" and isinstance(updated, dict) else None,
         reader.text("additionalContext", specific) or reader.text("additionalContext", data),
         data.get("continue") is False,
         reader.text("stopReason", data),
-        reader.text("systemMessage", data),
+        message,
     )
     if reader.invalid:
         return HookReply(problem=f"its JSON has an invalid {' and '.join(reader.invalid)}")
@@ -174,7 +174,7 @@ def _permission(event: HookEvent, fields: _Fields) -> tuple[Permission, str]:
         if decision not in ("", "block", "approve"):
             fields.invalid.append("decision")
         blocks = decision == "block"
-        return ("deny", reason or _NO_REASON) if blocks else ("", "")
+        return ("deny", reason) if blocks else ("", "")
     wanted = fields.text("permissionDecision", fields.specific)
     if wanted == "defer":
         # There is no caller to resume the call: the user decides.
@@ -186,7 +186,7 @@ def _permission(event: HookEvent, fields: _Fields) -> tuple[Permission, str]:
     if found:
         reason = fields.text("permissionDecisionReason", fields.specific) or reason
     permission = found or _DECISIONS.get(decision, _NOTHING)
-    return permission, (reason or _NO_REASON) if permission == "deny" else reason
+    return permission, reason
 
 
 def _clean(text: str) -> str:

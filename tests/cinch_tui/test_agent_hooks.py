@@ -245,9 +245,12 @@ def test_hooks_run_in_print_mode_without_api_keys(project: Path):
     trust(project)
     script: list[Item] = [Reply(calls=[("bash", {"command": "touch made"})]), Reply("done")]
 
-    done, server = print_mode(project, script, "--allow", "bash")
+    done, server = print_mode(project, script, "--allow", "bash", "--output-format", "stream-json")
 
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (done.returncode, lines[-1]["result"]) == (0, "done"), done.stderr
+    results = [str(line["message"]["content"]) for line in lines if line["type"] == "user"]
+    assert ["'is_error': True" in each and "not today" in each for each in results] == [True]
     assert "Blocked by a hook: not today" in json.dumps(server.requests[1].body)
     assert "on main" in json.dumps(server.requests[0].body)
     variables = (project / "environment").read_text()

@@ -25,6 +25,7 @@ ALLOW = {"hookSpecificOutput": {"permissionDecision": "allow"}}
         (2, DENY, "other", HookReply("deny", "no")),
         (0, {"decision": "approve"}, "", HookReply("allow")),
         (0, {"decision": "block", "reason": "no"}, "", HookReply("deny", "no")),
+        (0, {"decision": "block", "systemMessage": "no"}, "", HookReply("deny", "no", message="no")),
         (0, {"continue": False, "stopReason": "end"}, "", HookReply(stops=True, stop_reason="end")),
         (0, {"suppressOutput": True, "systemMessage": "hi"}, "", HookReply(message="hi")),
         (127, "", "sh: x: not found\nmore", HookReply(problem="exit code 127: sh: x: not found")),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+from fakes.long_talk import reading
 from fakes.runs import calls, texts_of, until
 from fakes.user_hooks import HookedAgent, command, group
 
@@ -104,3 +106,23 @@ async def test_hook_in_the_background_reports_with_the_next_turn(tmp_path: Path)
 
     assert first.text == "ok"
     assert texts_of(hooked.agent)[-1] == "[PostToolUse hook]\nslow"
+
+
+@pytest.mark.parametrize("blocks", [True, False])
+async def test_compaction_can_be_prevented_and_starts_the_session_again(tmp_path: Path, blocks: bool):
+    hooks = {
+        "PreCompact": [
+            group(command(f"cat > seen; {'echo not now >&2; exit 2' if blocks else 'true'}"), matcher="manual")
+        ],
+        "SessionStart": [group(command("echo after the summary"), matcher="compact")],
+    }
+    hooked = HookedAgent(tmp_path, hooks, "A summary of everything that was done so far.", "ok")
+    hooked.agent.append_messages(reading(16, 300))
+
+    compaction = await hooked.agent.compact()
+    await hooked.agent.prompt("go")
+
+    assert (compaction is None) == blocks
+    assert (hooked.read("seen")["trigger"], hooked.read("seen")["custom_instructions"]) == ("manual", "")
+    assert ("[SessionStart hook]\nafter the summary" in texts_of(hooked.agent)) != blocks
+    assert hooked.notices == (["A hook prevented the compaction: not now"] if blocks else [])

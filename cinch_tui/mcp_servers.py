@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from cinch_tui.config.paths import PROJECT_FOLDER
-from cinch_tui.config.variables import expand_variables
 from cinch_tui.plugin_folders import installed_roots
 from cinch_tui.trust.inventory import (
     LARGEST,
@@ -20,6 +19,7 @@ from cinch_tui.trust.inventory import (
     extension_folders,
     one_line_name,
 )
+from extensions.variables import expand_variables
 from harness.errors import NotAFile
 from harness.workspace.disk import read_beginning
 

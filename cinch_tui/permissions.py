@@ -24,6 +24,7 @@ LEVELS: dict[Layer, Level] = {
     "managed": "managed",
     "flag": "flag",
     "environment": "flag",
+    "agent": "flag",
     "local": "local",
     "project": "project",
     "file": "user",

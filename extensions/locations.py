@@ -10,13 +10,14 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-Kind: TypeAlias = Literal["skill", "command", "subagent", "rules", "output style", "script tool", "task"]
+Kind: TypeAlias = Literal["skill", "command", "subagent", "agent", "rules", "output style", "script tool", "task"]
 Level: TypeAlias = Literal["project", "user", "plugin", "bundled"]
 
 FOLDERS: Mapping[Kind, str] = {
     "skill": "skills",
     "command": "commands",
     "subagent": "agents",
+    "agent": "agents",
     "rules": "rules",
     "output style": "output-styles",
     "script tool": "tools",
@@ -32,6 +33,7 @@ ROOTS: Mapping[str, frozenset[Kind]] = {
 _SUFFIXES: Mapping[Kind, tuple[str, ...]] = {
     "command": (".md", ".toml"),
     "rules": (".md", ".mdc"),
+    "agent": (".toml", ".json", ".yaml", ".yml"),
     "script tool": (".toml",),
     "task": (".toml",),
 }

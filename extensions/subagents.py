@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from extensions.front_matter import Document, parse_document
 from extensions.index_text import index_text, one_line, reason, shortened, shown
-from extensions.locations import ExtensionFile, Root, extension_files
+from extensions.locations import Root, extension_files
+from extensions.skills import Skill, skill_template
 from harness.approval.claude_tools import tools_named
 from harness.errors import NotAFile
 from harness.terminal_text import escape_controls
@@ -81,9 +82,47 @@ def load_subagents(roots: Iterable[Root]) -> LoadedSubagents:
             continue
         # Files without metadata describe the others.
         if document.metadata or document.problem:
-            subagent = _subagent(file, document, problems)
+            subagent = subagent_of(document, file.path, file.root, problems)
             found.setdefault(subagent.name, subagent)
     return LoadedSubagents(tuple(found.values()), tuple(problems))
+
+
+def subagent_of(document: Document, path: Path, root: Root, problems: list[str]) -> Subagent:
+    """Return the subagent that a document describes.
+
+    Args:
+        document: Its metadata and instructions.
+        path: Its file.
+        root: The folder that it comes from.
+        problems: List that receives problems to report to the user.
+    """
+    place = shown(path)
+    if document.problem:
+        problems.append(f"{place}: {escape_controls(document.problem)}")
+    name = shortened(one_line(document.text("name")) or one_line(path.stem), _MAX_NAME)
+    description = one_line(document.text("description"))
+    if not description:
+        problems.append(f"{place} has no description; its first paragraph is used instead")
+        description = one_line(document.body.strip().partition("\n\n")[0])
+    tools, denied, notes = _tools(document)
+    mode, model = document.text("permissionMode"), one_line(document.text("model"))
+    if mode and mode not in ("default", "plan", "dontAsk"):
+        notes.append(f"permissionMode {mode}: a subagent is never asked for less than its caller")
+    notes += [f"{key} has no effect" for key in _WITHOUT_EFFECT if document.metadata.get(key)]
+    return Subagent(
+        name=f"{root.plugin}:{name}" if root.plugin else name,
+        description=shortened(description, MAX_DESCRIPTION),
+        path=path,
+        root=root,
+        tools=tools,
+        denied_tools=denied,
+        model="" if model == "inherit" else model,
+        max_turns=_turns(document),
+        is_read_only=mode == "plan",
+        asks=mode != "dontAsk",
+        skills=document.words("skills"),
+        notes=tuple(map(shown, notes)),
+    )
 
 
 def read_instructions(path: Path) -> str:
@@ -95,40 +134,20 @@ def read_instructions(path: Path) -> str:
     return parse_document(read_small_text(path, MAX_BYTES)).body.strip()
 
 
+def with_skills(text: str, names: Sequence[str], skills: Iterable[Skill]) -> str:
+    """Return instructions with those of the skills of these names.
+
+    Raises:
+        NotAFile, OSError, UnicodeDecodeError: The file of a skill cannot be read.
+    """
+    found = [(skill.name, skill_template(skill.path).fill("").unexecuted) for skill in skills if skill.name in names]
+    return "\n\n".join([text, *(f"# Skill {name}\n\n{body}" for name, body in found)])
+
+
 def subagent_index(subagents: Sequence[Subagent]) -> str:
     """Return the list of subagents for the model, within `MAX_INDEX`."""
     entries = [(each.name, each.description) for each in subagents]
     return index_text(entries, MAX_INDEX, "more agents are left out here; the user may name them.")
-
-
-def _subagent(file: ExtensionFile, document: Document, problems: list[str]) -> Subagent:
-    place = shown(file.path)
-    if document.problem:
-        problems.append(f"{place}: {escape_controls(document.problem)}")
-    name = shortened(one_line(document.text("name")) or one_line(file.path.stem), _MAX_NAME)
-    description = one_line(document.text("description"))
-    if not description:
-        problems.append(f"{place} has no description; its first paragraph is used instead")
-        description = one_line(document.body.strip().partition("\n\n")[0])
-    tools, denied, notes = _tools(document)
-    mode, model = document.text("permissionMode"), one_line(document.text("model"))
-    if mode and mode not in ("default", "plan", "dontAsk"):
-        notes.append(f"permissionMode {mode}: a subagent is never asked for less than its caller")
-    notes += [f"{key} has no effect" for key in _WITHOUT_EFFECT if document.metadata.get(key)]
-    return Subagent(
-        name=f"{file.root.plugin}:{name}" if file.root.plugin else name,
-        description=shortened(description, MAX_DESCRIPTION),
-        path=file.path,
-        root=file.root,
-        tools=tools,
-        denied_tools=denied,
-        model="" if model == "inherit" else model,
-        max_turns=_turns(document),
-        is_read_only=mode == "plan",
-        asks=mode != "dontAsk",
-        skills=document.words("skills"),
-        notes=tuple(map(shown, notes)),
-    )
 
 
 def _tools(document: Document) -> tuple[tuple[str, ...] | None, tuple[str, ...], list[str]]:

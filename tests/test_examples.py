@@ -8,6 +8,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -72,6 +73,11 @@ PRINTED = {
         > demo/script starts
         < 2 messages
         Here is your slogan: Tea: eighteen centuries in a cup.
+    """,
+    "agent_file": """
+        the file names anthropic/claude-haiku-4-5, thinking low
+        reader: \\['read_file', 'list_files', 'find_files', 'grep'\\], 5 turns
+        Each shows one idea.
     """,
     "sessions_in_sqlite": """
         new: Nice to meet you, Ada.
@@ -163,12 +169,12 @@ def served(folder: Path) -> Generator[httpx.Client]:
             process.terminate()
 
 
-def events_of(response: httpx.Response) -> Generator[dict]:
+def events_of(response: httpx.Response) -> Generator[dict[str, Any]]:
     return (json.loads(line.removeprefix("data: ")) for line in response.iter_lines() if line)
 
 
 def test_web_service_streams_events_and_accepts_approvals(tmp_path: Path) -> None:
-    seen, statuses = [], []
+    seen, statuses = list[str](), list[int]()
     with served(tmp_path) as client, client.stream("POST", "/chat", json={"prompt": "Note to buy tea."}) as answer:
         for event in events_of(answer):
             seen.append(event["type"])
@@ -195,7 +201,7 @@ def test_web_service_streams_events_and_accepts_approvals(tmp_path: Path) -> Non
 
 
 def test_web_service_accepts_steering(tmp_path: Path) -> None:
-    ended = {}
+    ended: dict[str, Any] = {}
     with served(tmp_path) as client, client.stream("POST", "/chat", json={"prompt": "Note to buy tea."}) as answer:
         for event in events_of(answer):
             ended = event

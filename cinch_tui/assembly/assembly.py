@@ -189,7 +189,8 @@ class Assembly(Struct):
         self._recording.stop()
         self.target = loaded.target
         # Unchanged since the last request, if possible, so that the provider's cache still fits.
-        is_kept = loaded.system and not self.options.system and self.reminders.fits(loaded.system, self.folder.prompt)
+        is_own = self.options.system or self.options.agent
+        is_kept = loaded.system and not is_own and self.reminders.fits(loaded.system, self.folder.prompt)
         self.agent.set_system_prompt(loaded.system if is_kept else self.folder.prompt)
         if lost:
             self.warnings.append(lost)

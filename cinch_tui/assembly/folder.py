@@ -20,7 +20,7 @@ from extensions.commands import FileCommand, load_commands
 from extensions.locations import BUNDLED, Root, roots_in
 from extensions.rules import LoadedRules, load_rules
 from extensions.skills import Skill, load_skills, skills_section
-from extensions.subagents import LoadedSubagents, load_subagents
+from extensions.subagents import LoadedSubagents, load_subagents, with_skills
 from harness.instructions.loading import (
     Environment,
     build_system_prompt,
@@ -95,10 +95,11 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
     skills = await asyncio.to_thread(load_skills, roots)
     commands = await asyncio.to_thread(load_commands, roots)
     subagents = await asyncio.to_thread(load_subagents, roots)
+    role = await asyncio.to_thread(_role, options, skills.skills)
     own = await own_prompt(settings.prompt.template, root, options.environ)
     return Folder(
         prompt=options.system
-        or build_system_prompt(environment, loaded.instructions, skills_section(skills.skills), role=own.text),
+        or build_system_prompt(environment, loaded.instructions, skills_section(skills.skills), role=role or own.text),
         environment=environment,
         files=loaded.instructions,
         trust=trust,
@@ -119,6 +120,16 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
         commands=commands.commands,
         subagents=subagents,
     )
+
+
+def _role(options: Options, skills: Sequence[Skill]) -> str:
+    """Return the instructions of the chosen agent; empty for those of cinch.
+
+    Raises:
+        NotAFile, OSError, UnicodeDecodeError: a skill that it names cannot be read.
+    """
+    agent = options.agent
+    return with_skills(agent.system_prompt, agent.role.skills, skills) if agent and agent.system_prompt else ""
 
 
 def extension_roots(

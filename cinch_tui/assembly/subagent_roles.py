@@ -62,13 +62,10 @@ class SubagentRoles(Struct):
         )
 
     def _prompt(self, subagent: Subagent) -> str:
-        from extensions.skills import skill_template
-        from extensions.subagents import read_instructions
+        from extensions.subagents import read_instructions, with_skills
 
-        skills = [skill for skill in self.folder.skills if skill.name in subagent.skills]
-        texts = [(skill.name, skill_template(skill.path).fill("").unexecuted) for skill in skills]
-        bodies = [f"# Skill {name}\n\n{text}" for name, text in texts]
-        return self.folder.prompt_of_role("\n\n".join([read_instructions(subagent.path), *bodies]))
+        text = with_skills(read_instructions(subagent.path), subagent.skills, self.folder.skills)
+        return self.folder.prompt_of_role(text)
 
     async def _model(self, subagent: Subagent) -> Model | None:
         """Return the model of a subagent; None if it uses that of the agent, also because its own is not available."""

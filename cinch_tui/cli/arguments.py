@@ -84,6 +84,7 @@ OPTIONS: dict[str, dict[str, Any]] = {  # Any: each argument of `add_argument` h
     "-m --model": {"metavar": "MODEL", "help": "model as provider/model, or an unambiguous part of its name"},
     "--base-url": {"metavar": "URL", "help": "API base URL"},
     "--thinking": {"metavar": "LEVEL", "help": "thinking level: off, minimal, low, medium, high, extra-high"},
+    "--agent": {**_TEXT, "metavar": "AGENT", "help": "work as a subagent, by its name, or as the agent in a file"},
     "--system": {**_TEXT, "metavar": "TEXT", "help": "replace the system prompt"},
     "--task": {**_TEXT, "metavar": "TYPE", "help": "task type of the first prompt; none: no type"},
     "--plan": {**_SETTING, "help": "start in plan mode: read-only until you accept a plan"},
@@ -194,6 +195,7 @@ class Arguments(argparse.Namespace):
     cwd: str
     add_dir: list[str]
     config: str
+    agent: str
     system: str
     task: str
     record: str

@@ -8,7 +8,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from cinch_tui.cli.arguments import Arguments
+from cinch_tui.config.config import Config
 from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.config.names import keys
 from cinch_tui.config.options import Options
@@ -48,14 +51,28 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         _record_to(record)
     sources = config_sources(paths, cwd, arguments)
     config = load_config(sources)
+    options = _options(arguments, sources, config, cwd)
+    if arguments.agent:
+        # Rarely used.
+        from cinch_tui.assembly.chosen_agent import chosen_agent
+
+        agent = chosen_agent(arguments.agent, options, config.settings)
+        sources = replace(sources, agent=agent.layer)
+        config = load_config(sources)
+        options = replace(_options(arguments, sources, config, cwd), agent=agent.file)
     if config.settings.model.name.startswith("local/"):
         # Before the app starts, so that progress is shown on the normal screen.
         from cinch_tui.subcommands.pull import pull_if_missing
 
         pull_if_missing(config.settings.model.name)
-    options = Options(
+    return options, config.settings
+
+
+def _options(arguments: Arguments, sources: Sources, config: Config, cwd: Path) -> Options:
+    """Return the options of one start, without the chosen agent."""
+    return Options(
         cwd=cwd,
-        paths=paths,
+        paths=find_paths(os.environ),
         environ=config.environ,
         sources=sources,
         prompt=arguments.prompt,
@@ -78,7 +95,6 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         apis=config.apis,
         hooks=config.hooks,
     )
-    return options, config.settings
 
 
 def collect_garbage() -> None:

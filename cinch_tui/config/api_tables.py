@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from cinch_tui.config.named_tables import NamedTable, TableKind
 from cinch_tui.config.setting import Setting, Value
-from cinch_tui.config.variables import expand_variables
+from extensions.variables import expand_variables
 from http_client.addresses import is_loopback
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 RuleEffect: TypeAlias = Literal["allow", "ask", "deny"]
-Layer: TypeAlias = Literal["file", "project", "local", "environment", "flag", "managed"]
+Layer: TypeAlias = Literal["file", "project", "local", "environment", "agent", "flag", "managed"]
 
 
 class Origin(Struct, frozen=True):

@@ -34,6 +34,7 @@ class ConfigEntry(Struct, frozen=True):
 
     value: object
     line: int
+    """Line number; 0 if unknown."""
 
 
 class ConfigFile(Struct, frozen=True):

@@ -20,6 +20,16 @@ from cinch_tui.config.setting import Value
 
 if TYPE_CHECKING:
     from cinch_tui.config.dotenv_files import ExtendedEnvironment
+    from cinch_tui.config.file import ConfigFile
+
+
+class AgentLayer(Struct, frozen=True):
+    """Settings of the agent that the user chose."""
+
+    file: ConfigFile
+    """The settings, as a configuration file."""
+    is_trusted: bool = True
+    """False if its file belongs to a folder that the user does not trust."""
 
 
 class Sources(Struct, frozen=True):
@@ -41,6 +51,9 @@ class Sources(Struct, frozen=True):
     folder: Path | None = None
     """The folder that cinch works in; None: the one with the project's `.cinch`."""
 
+    agent: AgentLayer | None = None
+    """The agent that the user named with `--agent`."""
+
     managed_file: Path | None = None
     """The administrator's file."""
 
@@ -57,6 +70,8 @@ def load_config(sources: Sources) -> Config:
     layers = MergedLayers(sources.environ)
     _add_files(layers, sources)
     layers.add_environment()
+    if sources.agent is not None:
+        layers.add_file(sources.agent.file, "agent", trusted=sources.agent.is_trusted)
     for name, value in sources.flags.items():
         layers.put(keys()[name], value, Origin(value, "the command line", "flag"))
     if sources.managed_file is not None and must_be_read(sources.managed_file):

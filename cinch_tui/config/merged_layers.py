@@ -17,8 +17,8 @@ from cinch_tui.config.config import HookTable, Layer, Origin, RuleEffect, RuleTe
 from cinch_tui.config.names import RENAMED, SettingKey, find_key, is_as_strict, keys, variable_of
 from cinch_tui.config.setting import Value
 from cinch_tui.config.settings import Settings
-from cinch_tui.config.variables import expand_variables, names_variable
 from cinch_tui.fuzzy_match import did_you_mean
+from extensions.variables import expand_variables, names_variable
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class MergedLayers:
     def put(self, key: SettingKey, value: Value, origin: Origin) -> None:
         below = self.values.get(key.name, key.default)
         is_managed = origin.layer == "managed"
+        replaces_lists = is_managed or origin.layer == "agent"
         if is_managed and key.guard == "tighten" and key.name in self.values and key.allows_untrusted(below, value):
             # The user's value is at least as strict.
             return
@@ -73,7 +74,7 @@ class MergedLayers:
                 return
             self._add_rules(key.name, value, origin)
             # An `allow` entry of the user's file stays when a flag adds another; what is enabled is not extended.
-            is_merged = not is_managed or key.name in RULE_FORMS or key.name == "tools.disabled"
+            is_merged = not replaces_lists or key.name in RULE_FORMS or key.name == "tools.disabled"
             value = (*below, *value) if is_merged and isinstance(below, tuple) else value
         self.values[key.name] = value
         self.origins[key.name] = origin
@@ -102,7 +103,7 @@ class MergedLayers:
 
     def _add_entries(self, file: ConfigFile, layer: Layer, *, trusted: bool) -> None:
         for written, entry in file.entries.items():
-            place = f"{file.path}, line {entry.line}"
+            place = f"{file.path}, line {entry.line}" if entry.line else str(file.path)
             if written.startswith(("mcp.servers.", "openapi.apis.", HOOKS)):
                 self._add_to_table(written, entry, (file.path, layer), trusted=trusted)
                 continue
@@ -154,7 +155,7 @@ class MergedLayers:
             # Variables are expanded when the table is used: a missing one must not affect others.
             table.values[key] = kind.checked(name, entry.value)
         except ValueError as error:
-            raise ConfigError(f"{path}, line {entry.line}: {error}") from error
+            raise ConfigError(f"{path}, line {entry.line}: {error}" if entry.line else f"{path}: {error}") from error
 
     def add_claude_files(self, files: Iterable[ClaudeFile]) -> None:
         """Add modes in the settings of Claude Code: limits, and defaults for what no layer sets."""

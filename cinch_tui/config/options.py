@@ -16,6 +16,7 @@ from cinch_tui.user_input import Attachment
 if TYPE_CHECKING:
     from cinch_tui.config.api_tables import ApiTable
     from cinch_tui.config.server_keys import ServerTable
+    from extensions.agent_files import AgentFile
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "events"]
 
@@ -44,6 +45,8 @@ class Options(Struct, frozen=True):
     keep_session: bool = True
     add_dirs: tuple[Path, ...] = ()
     system: str = ""
+    agent: AgentFile | None = None
+    """The agent that the user named with `--agent`; its settings are in `sources`."""
     task: str = ""
     """Task type of the first prompt; empty to find it from the prompt."""
     verbose: bool = False

@@ -17,7 +17,7 @@ from cinch_tui.config.layers import Sources, load_config, must_be_read
 from cinch_tui.config.names import RENAMED, SettingKey, keys, open_tables, value_of
 from cinch_tui.config.setting import Value
 from cinch_tui.config.settings import Settings
-from cinch_tui.config.variables import expand_variables
+from extensions.variables import expand_variables
 
 USER_INFO = re.compile(r"://[^/@\s]*@")
 
@@ -32,6 +32,7 @@ _NAMES: dict[Layer, str] = {
     "project": "project",
     "local": "local",
     "environment": "variable",
+    "agent": "agent",
     "flag": "flag",
 }
 

@@ -16,6 +16,7 @@ Kind: TypeAlias = Literal[
     "skill",
     "command",
     "subagent",
+    "agent",
     "output style",
     "script tool",
     "task",
@@ -32,6 +33,7 @@ LOADED: frozenset[Kind] = frozenset(
         "skill",
         "command",
         "subagent",
+        "agent",
         "script tool",
         "task",
     }
@@ -143,6 +145,11 @@ def _hook(text: str) -> str:
     return "runs programs"
 
 
+def _agent(text: str) -> str:
+    del text
+    return "may set permissions and servers"
+
+
 def _script(text: str) -> str:
     # Imported here because few folders have script tools.
     import tomllib
@@ -174,6 +181,7 @@ _SUMMARIES: Mapping[Kind, Callable[[str], str]] = {
     "skill": _definition,
     "command": _definition,
     "subagent": _definition,
+    "agent": _agent,
     "output style": _lines,
     "script tool": _script,
     "task": _lines,

@@ -46,7 +46,7 @@ class AgentHooks:
     async def load(self, options: Options, folder: Folder) -> list[str]:
         """Use the hooks that are configured and trusted now, from the next run on; return problems with files."""
         self._is_headless = options.headless
-        self.loaded = loaded = await asyncio.to_thread(read_hooks, options.hooks, folder.roots)
+        self.loaded = loaded = await asyncio.to_thread(read_hooks, options.hooks, folder.roots, folder.trust.inert)
         handlers = loaded.usable if loaded else ()
         if handlers != self._handlers:
             await self._remove()

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.errors import NotAFile
 from harness.workspace.disk import read_small_text
 
 if TYPE_CHECKING:
     from cinch_tui.config.config import HookTable
-    from extensions.hooks.config import HookSource, LoadedHooks
+    from extensions.hooks.config import HookHandler, HookSource, LoadedHooks
     from extensions.locations import Root
     from harness.messages import JsonObject
 
@@ -33,12 +34,15 @@ class _File(Struct, frozen=True):
     is_trusted: bool
 
 
-def read_hooks(tables: Sequence[HookTable], roots: Sequence[Root]) -> LoadedHooks | None:
+def read_hooks(
+    tables: Sequence[HookTable], roots: Sequence[Root], inert: Set[Path] = frozenset()
+) -> LoadedHooks | None:
     """Return the hooks of all files, also those without trust; None if there are none. Reads files.
 
     Args:
         tables: Hooks in the configuration, weakest first.
         roots: Folders with extensions, the strongest first.
+        inert: Files of the project without effect, such as scripts that have changed since the user trusted it.
     """
     files = list(_files(roots))
     if not (tables or files):
@@ -64,7 +68,18 @@ def read_hooks(tables: Sequence[HookTable], roots: Sequence[Root]) -> LoadedHook
             decided, loaded.disabled_by = True, file.path if switch else None
         if "hooks" in data:
             add_hooks(loaded, data["hooks"], _source(file))
+    scripts = [path.name for path in inert if "hooks" in path.parent.parts]
+    loaded.handlers = [_without_trust(each) if _names(each, scripts) else each for each in loaded.handlers]
     return loaded
+
+
+def _names(handler: HookHandler, scripts: Sequence[str]) -> bool:
+    """Return True if a hook of a project runs one of these scripts of the project."""
+    return handler.source.project is not None and any(name in handler.target for name in scripts)
+
+
+def _without_trust(handler: HookHandler) -> HookHandler:
+    return replace(handler, source=replace(handler.source, is_trusted=False))
 
 
 def _files(roots: Sequence[Root]) -> Iterator[_File]:

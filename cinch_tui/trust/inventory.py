@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -161,12 +162,25 @@ def _extensions(folder: Path) -> Iterator[tuple[Kind, Path]]:
     """Yield the files of a folder that extend cinch, whether they exist or not."""
     for kind, name in _FILES:
         yield kind, folder / name
-    for path in files_below(folder / PROJECT_FOLDER / "hooks"):
+    for path in (*files_below(folder / PROJECT_FOLDER / "hooks"), *_named_scripts(folder)):
         yield "hooks", path
     for root in roots_in(folder, "project"):
         for kind in sorted(root.kinds):
             for path in files_of(kind, root.path):
                 yield kind, path
+
+
+def _named_scripts(folder: Path) -> Iterator[Path]:
+    """Yield the files in `.claude/hooks` that the settings there name; others may be what hooks write."""
+    scripts = list(files_below(folder / ".claude" / "hooks"))
+    if not scripts:
+        return
+    settings = b""
+    for kind, name in _FILES:
+        if kind == CLAUDE:
+            with suppress(OSError, NotAFile):
+                settings += _content(folder / name)
+    yield from (path for path in scripts if os.fsencode(path.name) in settings)
 
 
 def _content(path: Path) -> bytes:

@@ -108,6 +108,23 @@ async def test_changed_hooks_of_a_project_are_not_used(project: Path):
     assert used(await assembled(project)) == []
 
 
+async def test_hook_whose_script_has_changed_is_not_used(project: Path):
+    claude(project, {"Stop": running('"$CLAUDE_PROJECT_DIR"/.claude/hooks/check.sh'), "PreCompact": running("true")})
+    script = project / ".claude" / "hooks" / "check.sh"
+    script.parent.mkdir()
+    script.write_text("exit 0\n")
+    (script.parent / "log.txt").write_text("one\n")
+    trust(project)
+    before = used(await assembled(project))
+
+    (script.parent / "log.txt").write_text("two\n")
+    logged = used(await assembled(project))
+    script.write_text("rm -r .\n")
+
+    assert before == logged == ['"$CLAUDE_PROJECT_DIR"/.claude/hooks/check.sh', "true"]
+    assert used(await assembled(project)) == ["true"]
+
+
 async def test_hooks_of_claude_code_can_be_left_out(project: Path):
     claude(Path.home(), {"Stop": running("echo user")})
     configure("[extensions]\nclaude = false\n")

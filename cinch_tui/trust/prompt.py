@@ -137,11 +137,15 @@ def _trust_choice(files: Inventory) -> TrustChoice:
 
 def _imports_claude(options: Options, files: Inventory) -> bool | None:
     """Return True if the permissions of Claude Code are imported; None if the user should be asked."""
-    if not any(each.kind == CLAUDE for each in files.found):
+    if not any(map(_has_permissions, files.found)):
         return False
     config = load_config(options.sources)
     is_set = "permissions.import_claude" in config.origins
     return config.settings.permissions.import_claude if is_set else None
+
+
+def _has_permissions(found: Found) -> bool:
+    return found.kind == CLAUDE and "permission rule" in found.summary
 
 
 def _rows(files: Inventory, trust: FolderTrust | None = None, *, imports: bool) -> Iterator[tuple[str, str]]:
@@ -168,7 +172,7 @@ def _row(files: Inventory, each: Found, trust: FolderTrust | None, *, imports: b
     state = "" if trust is None else " · ignored" if each.path in trust.inert else " · used"
     if each.kind not in LOADED:
         state = _UNUSED
-    elif each.kind == CLAUDE and not imports and "permission rule" in each.summary:
+    elif not imports and _has_permissions(each):
         state += " · rules not imported"
     return files.label(each.path), one_line_name(f"{each.kind} · {each.summary}{state}")
 

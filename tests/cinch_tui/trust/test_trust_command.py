@@ -127,6 +127,17 @@ async def test_permissions_of_claude_code_are_imported_on_request(folder: Path, 
     assert "1 permission rule · used" in afterwards
 
 
+@pytest.mark.parametrize(("key", "is_offered"), [("permissions", True), ("hooks", False)])
+def test_import_of_permissions_is_offered_where_there_are_any(tmp_path: Path, key: str, is_offered: bool) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text(json.dumps({key: {"Stop": []}}))
+
+    asked = pending_question(chat(tmp_path).controller.options)
+
+    assert asked is not None
+    assert ("import" in [choice.answer for choice in asked.choices]) is is_offered
+
+
 async def test_long_list_is_scrolled_and_hostile_names_stay_on_one_line(tmp_path: Path) -> None:
     commands = tmp_path / ".claude/commands"
     commands.mkdir(parents=True)

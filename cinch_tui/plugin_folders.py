@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -21,6 +21,12 @@ def plugin_store(paths: Paths) -> PluginStore:
     from extensions.plugins.store import PluginStore  # few users have plugins
 
     return PluginStore(paths.data / "plugins")
+
+
+def outside_plugins(problems: Iterable[str], paths: Paths) -> Iterator[str]:
+    """Yield the problems that are not with files of plugins, which were shown when the plugin was added."""
+    folder = f"{paths.data / 'plugins'}/"
+    return (each for each in problems if not each.startswith(folder))
 
 
 def installed_roots(paths: Paths) -> tuple[Sequence[Root], Sequence[str]]:

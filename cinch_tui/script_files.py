@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from cinch_tui.assembly.folder import extension_roots
 from cinch_tui.permissions import is_enabled
+from cinch_tui.plugin_folders import outside_plugins
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from extensions.locations import FOLDERS, Root
 from harness.agent.agent import Agent
@@ -102,7 +103,8 @@ class ScriptTools(Hooks):
         secrets = tuple(secret_variables())
         tools = [tool for script in usable if is_enabled(tool := ScriptTool(script, secrets), self._settings)]
         self._agent.set_source_tools(SOURCE, tools)
-        return [*loaded.problems, *(f"{each.path} is not used: cinch has a tool named {each.name}" for each in hidden)]
+        problems = outside_plugins(loaded.problems, self._options.paths)
+        return [*problems, *(f"{each.path} is not used: cinch has a tool named {each.name}" for each in hidden)]
 
 
 def _stamps(roots: Iterable[Root]) -> _Stamps:

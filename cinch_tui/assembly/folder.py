@@ -12,7 +12,7 @@ from msgspec import Struct
 from cinch_tui.assembly.system_prompt import own_prompt
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
-from cinch_tui.plugin_folders import installed_roots
+from cinch_tui.plugin_folders import installed_roots, outside_plugins
 from cinch_tui.trust.inventory import Inventory, extension_folders
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
@@ -106,10 +106,9 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
         ignored=tuple(files.label(each.path) for each in files.found if each.path in trust.inert),
         problems=(
             *loaded.problems,
-            *rules.problems,
-            *skills.problems,
-            *commands.problems,
-            *subagents.problems,
+            *outside_plugins(
+                (*rules.problems, *skills.problems, *commands.problems, *subagents.problems), options.paths
+            ),
             *own.problems,
             *plugin_problems,
             *skipped_notices(files, trust, headless=options.headless),

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from extensions.commands import load_commands
 from extensions.locations import Kind, Root, extension_files
 from extensions.plugins.layout import HOOKS, SERVERS
 from extensions.plugins.manifest import read_object
 from extensions.script_tools import load_scripts
 from extensions.skills import load_skills
+from extensions.subagents import load_subagents
 from harness.errors import ConfigError
 from harness.messages import JsonObject, JsonValue
 from harness.terminal_text import escape_controls
@@ -73,12 +75,15 @@ def read_contents(folder: Path) -> PluginContents:
     """Return what a plugin in the standard layout contains. Never raises: invalid parts are problems."""
     root = Root(folder, "plugin", KINDS)
     skills = load_skills([root])
-    names: dict[Kind, tuple[str, ...]] = {"skill": tuple(each.name for each in skills.skills)}
-    for kind in ("command", "subagent", "output style"):
-        found = (":".join(each.parts) for each in extension_files(kind, [root]))
-        names[kind] = tuple(_shown(name) for name in found)
-    scripts = load_scripts([root])
-    problems = [each.replace(f"{folder}/", "") for each in (*skills.problems, *scripts.problems)]
+    commands, subagents, scripts = load_commands([root]), load_subagents([root]), load_scripts([root])
+    found = (*skills.problems, *commands.problems, *subagents.problems, *scripts.problems)
+    problems = [each.replace(f"{folder}/", "") for each in found]
+    names: dict[Kind, tuple[str, ...]] = {
+        "skill": tuple(each.name for each in skills.skills),
+        "command": tuple(_shown(each.name) for each in commands.commands),
+        "subagent": tuple(_shown(each.name) for each in subagents.subagents),
+        "output style": tuple(_shown(each.parts[-1]) for each in extension_files("output style", [root])),
+    }
     return PluginContents(
         names,
         tuple(_shown(f"{each.name} runs {' '.join(each.command)}") for each in scripts.scripts),

@@ -112,13 +112,18 @@ def read_object(path: Path) -> JsonObject:
     return value
 
 
+def is_name(text: str) -> bool:
+    """Return True if a plugin may have this name."""
+    return _NAME.fullmatch(text) is not None
+
+
 def checked_name(name: str) -> str:
     """Return a name that can be that of a folder and the beginning of the names of extensions.
 
     Raises:
         ConfigError: It cannot.
     """
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         shown = escape_controls(name[:80])
         raise ConfigError(
             f"{shown!r} cannot be the name of a plugin: use at most 64 letters, digits, hyphens, dots and underscores; "

@@ -13,7 +13,7 @@ from extensions.plugins.catalog import Offer, read_catalog
 from extensions.plugins.contents import PluginContents, read_contents
 from extensions.plugins.git import export
 from extensions.plugins.layout import arrange
-from extensions.plugins.manifest import checked_name, read_manifest
+from extensions.plugins.manifest import checked_name, is_name, read_manifest
 from extensions.plugins.source import Source, parse_source
 from extensions.plugins.staging import copy_folder
 from extensions.plugins.store import InstalledPlugin
@@ -82,8 +82,9 @@ class Preparation:
         if not folder.resolve().is_relative_to(boundary.resolve()) or not folder.is_dir():
             raise ConfigError(f"plugin {offer}: the folder that the catalog names does not exist")
         manifest = read_manifest(folder, entry)
-        name = checked_name(name or offer or manifest.name or Path(self._source.place.removesuffix(".git")).name)
-        copy = self._new() / "copy"
+        own_name = offer or manifest.name or Path(self._source.place.removesuffix(".git")).name
+        name = checked_name(name or own_name)
+        copy = self._new() / (own_name if is_name(own_name) else name)
         left_out = copy_folder(folder, boundary, copy)
         problems = [*manifest.problems, *arrange(copy, manifest), *_left_out(left_out)]
         contents = read_contents(copy)

@@ -31,7 +31,7 @@ class InstalledPlugin(Struct, frozen=True, omit_defaults=True):
     """An installed plugin."""
 
     copy: str
-    """Name of the folder around its copy."""
+    """Folder with its copy, in that of all copies. Its last part is the plugin's own name: scripts may rely on it."""
     source: str
     """Its source, as the user named it; the absolute path of a folder."""
     offer: str = ""
@@ -74,8 +74,7 @@ class PluginStore:
 
     def path(self, plugin: InstalledPlugin) -> Path:
         """Return the folder with the copy of a plugin."""
-        copy = Path(plugin.copy).name
-        return self.folder / copy / copy.rpartition("-")[0]
+        return self.folder.joinpath(*(part for part in plugin.copy.split("/") if part not in ("", "..")))
 
     @contextmanager
     def changing(self) -> Generator[Path]:
@@ -104,13 +103,11 @@ class PluginStore:
         Args:
             name: Its name.
             plugin: The plugin; `copy` is filled in.
-            prepared: Its copy.
+            prepared: Its copy, alone in a folder.
         """
-        copy = f"{name}-{new_id()[:8]}"
-        # In a folder of its name: some plugins import themselves as a Python package of that name.
-        (self.folder / copy).mkdir()
-        prepared.rename(self.folder / copy / name)
-        self.put(name, replace(plugin, copy=copy))
+        folder = f"{name}-{new_id()[:8]}"
+        prepared.parent.rename(self.folder / folder)
+        self.put(name, replace(plugin, copy=f"{folder}/{prepared.name}"))
 
     def put(self, name: str, plugin: InstalledPlugin | None) -> None:
         """Store a changed record; None to remove the plugin."""
@@ -121,7 +118,7 @@ class PluginStore:
         write_atomically(self.folder / FILE, content.encode())
 
     def _prune(self) -> None:
-        used = {each.copy for each in self.plugins().values()}
+        used = {each.copy.partition("/")[0] for each in self.plugins().values()}
         for path in self.folder.iterdir():
             if path.is_dir() and path.name not in used:
                 shutil.rmtree(path, ignore_errors=True)

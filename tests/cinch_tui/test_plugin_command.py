@@ -249,6 +249,9 @@ def test_names_are_unique_and_another_can_be_given(user: User):
     user.run("add", "./tidy", "--name", "tidy2", "--yes")
     user.run("remove", "tidy")
 
+    # Scripts may rely on the name of their folder.
+    assert user.copy("tidy2").name == "tidy"
+
     assert [json.loads(line)["name"] for line in user.run("list", "--json").splitlines()] == ["tidy2"]
     assert "no plugin is named 'tidy'" in user.problem("show", "tidy")
 
@@ -281,3 +284,36 @@ def test_what_a_manifest_names_elsewhere_is_used(user: User):
     assert "skills: sweep" in shown
     assert all(f"hook: {event}" in shown for event in ("Stop", "PreToolUse"))
     assert all(f"{name}" in shown for name in ("starts flat", "connects inline"))
+
+
+async def test_mistakes_in_a_plugin_are_shown_when_it_is_added_only(user: User):
+    write(user.plugin(), {"skills/sweep/SKILL.md": skill("other")})
+
+    shown = user.run("add", "./tidy", "--yes")
+
+    assert "note: skills/sweep/SKILL.md: the name 'other' is not that of its folder" in shown
+    assert (await user.start()).problems == ()
+
+
+def test_server_of_a_plugin_is_turned_off_in_the_configuration(user: User):
+    user.plugin()
+    user.run("add", "./tidy", "--yes")
+    user.paths.config_file.write_text("[mcp.servers.plugin_tidy_broom]\nenabled = false\n")
+
+    assert [(each.name, each.enabled) for each in read_servers(user.options).servers] == [("plugin_tidy_broom", False)]
+
+
+def test_nothing_is_imported_without_plugins_and_script_tools(user: User):
+    code = (
+        "import asyncio, sys; from cinch_tui.cli.arguments import parse_arguments\n"
+        "from cinch_tui.assembly.building import assemble; from cinch_tui.cli.start import prepare\n"
+        "from harness.ports.interaction import NonInteractive\n"
+        "options, settings = prepare(parse_arguments(['-m', 'demo/tour']))\n"
+        "asyncio.run(assemble(options, settings, NonInteractive()))\n"
+        "print([name for name in sys.modules if name.startswith(('extensions.plugins', 'extensions.script'))])"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=user.project, env=environ, capture_output=True, text=True)
+
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")

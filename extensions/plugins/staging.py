@@ -15,12 +15,14 @@ MOST_FILES = 5_000
 MOST_BYTES = 100 * 2**20
 """Maximum size of all its files, in bytes."""
 _DEEPEST = 32
+# Python writes its caches into a copy when a hook runs.
+_NOT_COPIED = frozenset({".git", "__pycache__"})
 
 
 def copy_folder(source: Path, boundary: Path, target: Path) -> list[str]:
     """Copy a folder to a new one, and return the paths of what was left out: links that lead elsewhere, devices.
 
-    A link to a file within `boundary` becomes a copy of that file. Folders named `.git` are not copied.
+    A link to a file within `boundary` becomes a copy of that file. Repositories and caches of Python are not copied.
 
     Raises:
         ConfigError: The folder is too large, or cannot be read.
@@ -46,7 +48,8 @@ def file_hashes(folder: Path) -> dict[str, str]:
 def _files(folder: Path) -> Iterator[Path]:
     for each in sorted(os.scandir(folder), key=lambda each: each.name):
         if each.is_dir(follow_symlinks=False):
-            yield from _files(Path(each.path))
+            if each.name.lower() not in _NOT_COPIED:
+                yield from _files(Path(each.path))
         else:
             yield Path(each.path)
 
@@ -61,7 +64,7 @@ class _Copy:
 
     def folder(self, source: Path, target: Path, depth: int) -> None:
         for each in sorted(os.scandir(source), key=lambda each: each.name):
-            if each.name.lower() == ".git":
+            if each.name.lower() in _NOT_COPIED:
                 continue
             path = Path(each.path)
             if each.is_dir(follow_symlinks=False) and depth:

@@ -31,7 +31,7 @@ class InstalledPlugin(Struct, frozen=True, omit_defaults=True):
     """An installed plugin."""
 
     copy: str
-    """Folder with its copy, in that of all copies. Its last part is the plugin's own name: scripts may rely on it."""
+    """Folder with its copy, in that of all copies. Its last part is the plugin's own name, which some import."""
     source: str
     """Its source, as the user named it; the absolute path of a folder."""
     offer: str = ""

@@ -184,6 +184,7 @@ def test_repository_is_pinned_to_a_commit_and_updated_to_the_next(user: User, mo
     address = repository(folder)
     user.run("add", address, "--yes")
     first = user.copy("tidy")
+    write(first, {"hooks/__pycache__/check.pyc": "cache"})
     assert "up to date" in user.run("update")
     write(folder, {"hooks/hooks.json": {"hooks": {"Stop": HOOKS["PreToolUse"]}}, "check.sh": "rm -rf /"})
     repository(folder)

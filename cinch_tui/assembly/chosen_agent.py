@@ -25,6 +25,8 @@ class ChosenAgent(Struct, frozen=True):
 
     file: AgentFile
     layer: AgentLayer
+    notice: str = ""
+    """Reason that a trusted folder does not make its settings trusted; empty for none."""
 
 
 def chosen_agent(name: str, options: Options, settings: Settings) -> ChosenAgent:
@@ -35,19 +37,22 @@ def chosen_agent(name: str, options: Options, settings: Settings) -> ChosenAgent
     """
     if Path(name).suffix.lower() in PARSERS:
         path = Path(name).expanduser().absolute()
-        file, is_trusted = read_agent_file(path), _is_trusted(path, options)
+        file = read_agent_file(path)
+        is_trusted, notice = _trust_in(path, options)
     else:
-        file, is_trusted = _named(name, options, settings), True
+        file, is_trusted, notice = _named(name, options, settings), True, ""
     entries = {key: ConfigEntry(value, 0) for key, value in _with_model(file, settings).settings.items()}
-    return ChosenAgent(file, AgentLayer(ConfigFile(file.role.path, "", entries), is_trusted=is_trusted))
+    return ChosenAgent(file, AgentLayer(ConfigFile(file.role.path, "", entries), is_trusted=is_trusted), notice)
 
 
-def _is_trusted(path: Path, options: Options) -> bool:
-    """Return True unless a file belongs to the project, and the user does not trust its present content."""
+def _trust_in(path: Path, options: Options) -> tuple[bool, str]:
+    """Return whether a file is trusted: the user's, or one of the project with the content that the user trusts."""
     files, trust = folder_state(options, options.cwd)
     if not path.resolve().is_relative_to(files.root):
-        return True
-    return trust.is_trusted and path not in trust.inert and any(each.path == path for each in files.found)
+        return True, ""
+    if not any(each.path == path for each in files.found):
+        return False, f"{path} may only make settings stricter; move it to .cinch/agents, where it can be trusted"
+    return trust.is_trusted and path not in trust.inert, ""
 
 
 def _named(name: str, options: Options, settings: Settings) -> AgentFile:

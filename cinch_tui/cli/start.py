@@ -59,7 +59,8 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         agent = chosen_agent(arguments.agent, options, config.settings)
         sources = replace(sources, agent=agent.layer)
         config = load_config(sources)
-        options = replace(_options(arguments, sources, config, cwd), agent=agent.file)
+        options = _options(arguments, sources, config, cwd)
+        options = replace(options, agent=agent.file, notices=(*options.notices, *filter(None, [agent.notice])))
     if config.settings.model.name.startswith("local/"):
         # Before the app starts, so that progress is shown on the normal screen.
         from cinch_tui.subcommands.pull import pull_if_missing

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -120,11 +121,19 @@ class MergedLayers:
             if not trusted and names_variable(entry.value):
                 self.held_back.append(name)
                 continue
-            value = self._checked(key, entry, place)
-            if trusted or key.allows_untrusted(value, self.values.get(name, key.default)):
-                self.put(key, value, Origin(entry.value, place, layer))
-            else:
+            value = self._admitted(key, self._checked(key, entry, place), layer, trusted=trusted)
+            if value is None:
                 self.held_back.append(name)
+            else:
+                self.put(key, value, Origin(entry.value, place, layer))
+
+    def _admitted(self, key: SettingKey, value: Value, layer: Layer, *, trusted: bool) -> Value | None:
+        """Return the value that a file may set; None if it must not."""
+        below = self.values.get(key.name, key.default)
+        if layer == "agent" and key.name == "tools.enabled" and not trusted:
+            # Fewer tools need no trust.
+            return _narrowed(value, below)
+        return value if trusted or key.allows_untrusted(value, below) else None
 
     def _add_hooks(self, name: str, entry: ConfigEntry, origin: tuple[Path, Layer], *, trusted: bool) -> None:
         path, layer = origin
@@ -228,3 +237,11 @@ def _nearest(name: str) -> str:
     last = name.rpartition(".")[2]
     same_end = next((known for known in keys() if known.rpartition(".")[2] == last), "")
     return f"; did you mean {same_end!r}?" if same_end else did_you_mean(name, keys())
+
+
+def _narrowed(names: Value, patterns: Value) -> Value:
+    """Return those of the names of tools that the patterns enable; no patterns enable all."""
+    if not isinstance(names, tuple) or not isinstance(patterns, tuple) or not patterns:
+        return names
+    # An empty list would enable all tools.
+    return tuple(name for name in names if any(fnmatchcase(name, each) for each in patterns)) or ("none",)

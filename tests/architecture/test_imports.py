@@ -48,6 +48,8 @@ def test_reply_in_print_mode_imports_only_the_request_path(tmp_path: Path) -> No
     assert loaded.isdisjoint(LOOKS_FOR_PACKAGES)
     # Without a configured server.
     assert loaded.isdisjoint({"mcp", "mcp_types", "httpx2", "tools.mcp.servers", "tools.mcp.host"})
+    # Without subagents in files.
+    assert loaded.isdisjoint({"extensions.subagent_tool", "extensions.agent_files", "tools.delegate", "yaml"})
 
 
 def test_no_package_search_without_provider_packages() -> None:

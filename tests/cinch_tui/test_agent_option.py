@@ -102,6 +102,17 @@ def test_file_elsewhere_in_a_project_is_never_trusted(project: Path):
     options, settings = started(project, "--agent", str(write(project / "reviewer.toml")))
 
     assert (settings.approval.mode, rules(options)) == ("smart", ["deny read(secret/**)"])
+    assert settings.tools.enabled == ("read_file", "grep")
+    assert "move it to .cinch/agents, where it can be trusted" in " ".join(options.notices)
+
+
+def test_untrusted_file_selects_from_the_tools_that_the_user_enables(project: Path):
+    write(find_paths(os.environ).config_file, '[tools]\nenabled = ["grep", "web_*"]\n')
+    narrow = write(project / "narrow.toml", 'tools = ["Read", "Grep", "WebFetch"]')
+    other = write(project / "other.toml", 'tools = ["Bash"]')
+
+    assert started(project, "--agent", str(narrow))[1].tools.enabled == ("grep", "web_fetch")
+    assert started(project, "--agent", str(other))[1].tools.enabled == ("none",)
 
 
 def test_subagent_is_named(project: Path):

@@ -39,11 +39,11 @@ async def hooks(host: CommandHost, argument: str) -> None:
     event = _event(name)
     if own.session is None:
         raise CinchError("no hook is used; /hooks lists why")
-    host.show_activity(f"Testing the {event} hooks")
+    host.show_progress(f"testing the {event} hooks")
     try:
         trials = await own.session.dispatcher.test(event, tool.strip())
     finally:
-        host.show_activity("")
+        host.show_progress("")
     host.show(f"{event} hooks", trials_text(trials) or f"No hook of {event} matches {tool.strip() or 'the sample'}.")
 
 

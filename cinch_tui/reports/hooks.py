@@ -22,7 +22,7 @@ def hooks_text(loaded: LoadedHooks | None) -> str:
         return NO_HOOKS
     lines: list[str] = []
     if loaded.disabled_by is not None:
-        lines += [f"No hook runs: {_code(str(loaded.disabled_by))} turns all of them off.", ""]
+        lines += [f"{_code(str(loaded.disabled_by))} turns hooks off, except those of the administrator.", ""]
     for event in EVENTS:
         found = [each for each in loaded.handlers if each.event == event]
         lines += [f"**{event}**", "", *map(_line, found), ""] if found else []

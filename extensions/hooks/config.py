@@ -41,6 +41,8 @@ OTHER_EVENTS = frozenset((
 # fmt: on
 """Events of Claude Code that cinch does not have."""
 
+MANAGED = "managed"
+"""Level of the administrator's file."""
 TIMEOUT_S = 60.0
 LONGEST_TIMEOUT_S = 600.0
 END_TIMEOUT_S, LONGEST_END_TIMEOUT_S = 1.5, 60.0
@@ -126,12 +128,13 @@ class LoadedHooks(Struct):
     unsupported: list[str] = field(default_factory=list[str])
     """Hooks of Claude Code that cinch cannot run, for `/hooks`."""
     disabled_by: Path | None = None
-    """File that turns all hooks off."""
+    """File that turns all hooks off but those of the administrator."""
 
     @property
     def usable(self) -> tuple[HookHandler, ...]:
         """Hooks that may run."""
-        return () if self.disabled_by else tuple(each for each in self.handlers if each.source.is_trusted)
+        trusted = (each for each in self.handlers if each.source.is_trusted)
+        return tuple(each for each in trusted if not self.disabled_by or each.source.level == MANAGED)
 
 
 def add_hooks(loaded: LoadedHooks, events: JsonValue, source: HookSource) -> None:

@@ -28,6 +28,7 @@ from harness.risk import Risk
 logger = logging.getLogger(__name__)
 
 _MODES: dict[ApprovalMode, str] = {"off": "bypassPermissions", "edits": "acceptEdits"}
+SLOW_S = 3.0
 _SHOWN_TARGET = 60
 
 
@@ -73,6 +74,8 @@ class HookDispatcher:
         self, agent: Agent, handlers: Sequence[HookHandler], place: HookPlace, transcript: Callable[[], str]
     ) -> None:
         self.agent = agent
+        self.slow_s = SLOW_S
+        """Seconds until the notice that a hook still runs."""
         self._handlers = tuple(handlers)
         self._place = place
         self._transcript = transcript
@@ -195,12 +198,23 @@ class HookDispatcher:
         return merged([each.result() for each in tasks])
 
     async def _reply(self, handler: HookHandler, payload: bytes) -> HookReply:
-        reply = read_reply(handler.event, await self._executor.run(handler, payload))
+        reply = read_reply(handler.event, await self._output(handler, payload))
         if reply.problem:
             self.agent.notify(f"{shown_name(handler)}: {reply.problem}. It decided nothing.", "warning")
         if reply.message:
             self.agent.notify(reply.message, "warning")
         return reply
+
+    async def _output(self, handler: HookHandler, payload: bytes) -> HookOutput:
+        """Run a hook, with a notice if that takes long."""
+        if handler.in_background:
+            return await self._executor.run(handler, payload)
+        notice = f"{shown_name(handler)} is still running."
+        timer = asyncio.get_running_loop().call_later(self.slow_s, self.agent.notify, notice)
+        try:
+            return await self._executor.run(handler, payload)
+        finally:
+            timer.cancel()
 
     async def _run_in_background(self, handler: HookHandler, payload: bytes) -> None:
         reply = await self._reply(handler, payload)

@@ -75,6 +75,15 @@ def test_hooks_that_only_claude_code_can_run_are_no_mistakes():
     ]
 
 
+def test_hooks_of_the_administrator_cannot_be_turned_off():
+    loaded = load({"Stop": [{"command": "user"}]})
+    add_hooks(loaded, {"Stop": [{"command": "managed"}]}, HookSource(Path("/etc/x"), "managed"))
+
+    loaded.disabled_by = SOURCE.path
+
+    assert [each.command for each in loaded.usable] == ["managed"]
+
+
 @pytest.mark.parametrize(
     ("matcher", "tool", "expected"),
     [

@@ -146,6 +146,18 @@ async def test_hook_that_exceeds_its_time_limit_is_killed_with_its_children(tmp_
     assert not is_alive(int((tmp_path / "child").read_text()))
 
 
+async def test_notice_names_a_hook_that_takes_long(tmp_path: Path):
+    hooked = HookedAgent(tmp_path, {"PreToolUse": [group(command("until [ -e go ]; do sleep 0.01; done"))]}, LOOK, "ok")
+    hooked.session.dispatcher.slow_s = 0.01
+    run = asyncio.create_task(hooked.agent.prompt("go"))
+
+    await until(lambda: hooked.notices)
+    (tmp_path / "go").touch()
+    await run
+
+    assert hooked.notices == ["PreToolUse hook until [ -e go ]; do sleep 0.01; done is still running."]
+
+
 async def test_stopping_the_run_ends_a_slow_hook(tmp_path: Path):
     hooked = HookedAgent(tmp_path, {"PreToolUse": [group(command("echo $$ > child; sleep 600"))]}, LOOK, "ok")
     run = asyncio.create_task(hooked.agent.prompt("go"))

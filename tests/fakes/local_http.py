@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +15,7 @@ class LocalHttp:
     def __init__(self, handler: type[BaseHTTPRequestHandler], port: int = 0) -> None:
         self._http = _HttpServer(("127.0.0.1", port), handler)
         self._http.fake = self
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
 
     @property
     def port(self) -> int:
@@ -29,10 +30,19 @@ class LocalHttp:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._http.shutdown()
+        # A test may have ended the server already.
+        if self._http.is_closing:
+            return
+        self._http.is_closing = True
+        # A connection ends the wait for the next one; `serve_forever` would look at intervals whether it should end.
+        socket.create_connection(("127.0.0.1", self.port)).close()
+        self._thread.join()
         self.let_go()
         self._http.server_close()
-        self._thread.join()
+
+    def _serve(self) -> None:
+        while not self._http.is_closing:
+            self._http.handle_request()
 
     def let_go(self) -> None:
         """Refuse new connections and end the open ones."""
@@ -41,6 +51,11 @@ class LocalHttp:
 class _HttpServer(ThreadingHTTPServer):
     daemon_threads = True
     fake: Any
+    is_closing = False
+
+    def verify_request(self, request: object, client_address: object) -> bool:
+        del request, client_address
+        return not self.is_closing
 
     def handle_error(self, request: object, client_address: object) -> None:
         # Clients that disconnect before their answer are expected.

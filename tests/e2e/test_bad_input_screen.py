@@ -1,53 +1,47 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
+from e2e.terminal import Terminal
 from fakes.script import Cut, Failure, Hang, Reply
 
 pytestmark = pytest.mark.pty
 
+StartTerminal: TypeAlias = Callable[..., Terminal]
+
 EVIL = "[red]markup[/] [/] [@click=app.quit]link[/] \x1b[31mred\x1b[0m \x00nul \x1b]0;title\x07 end"
 
 
-def test_rate_limit_wait_is_visible_and_esc_ends_it(cinch):
-    app = cinch([Failure(429, headers={"retry-after": "60"}), Reply("hello again")])
-    app.enter("hello")
-    app.see(r"Trying again in 60 s \(1 of 3\)")
-    app.see("retry 1/3")
-
-    app.type("\x1b")
-
-    app.see("Stopped", seconds=2)
-    assert "Trying again" not in app.text
-    app.enter("once more")
-    app.see("hello again")
-
-
-def test_wait_is_counted_down_and_can_be_skipped(cinch):
-    app = cinch([Failure(429, headers={"retry-after": "60"}), Reply("hello again")])
+def test_rate_limit_wait_is_visible_and_ends_by_key_by_command_and_by_another_model(cinch: StartTerminal):
+    limited = Failure(429, headers={"retry-after": "60"})
+    app = cinch([limited, limited, Reply("hello again"), limited, Reply("from the second")])
     app.enter("hello")
     app.see(r"Trying again in 60 s \(1 of 3\):\s+/retry asks at once")
+    app.see("retry 1/3")
     app.see(r"Trying again in 5\d s")
 
-    app.enter("/retry")
+    app.type("\x1b")
+    app.see("Stopped", seconds=2)
+    assert "Trying again" not in app.text
 
+    app.enter("once more")
+    app.see("Trying again in")
+    app.enter("/retry")
     app.see("hello again", seconds=5)
     assert "Trying again" not in app.text
 
-
-def test_another_model_is_called_at_once_during_a_wait(cinch):
-    app = cinch([Failure(529, headers={"retry-after": "60"}), Reply("from the second")])
-    app.enter("hello")
+    app.enter("and again")
     app.see("Trying again in")
-
     app.enter("/model anthropic/another")
-
     app.see("from the second", seconds=5)
     assert [request.body["model"] for request in app.server.requests][-1] == "another"
 
 
-def test_failed_request_is_repeated(cinch):
+def test_failed_request_is_repeated(cinch: StartTerminal):
     app = cinch([Failure(403), Reply("let in at last")])
     app.enter("hello")
     app.see(r"\[ERROR\]")
@@ -60,7 +54,7 @@ def test_failed_request_is_repeated(cinch):
     app.see("prompt instead")
 
 
-def test_model_is_switched_during_a_conversation(cinch):
+def test_model_is_switched_during_a_conversation(cinch: StartTerminal):
     app = cinch([Reply("from the first"), Reply("from the second")])
     app.enter("hello")
     app.see("from the first")
@@ -73,7 +67,7 @@ def test_model_is_switched_during_a_conversation(cinch):
     assert [request.body["model"] for request in app.server.requests][-1] == "another"
 
 
-def test_truncated_reply_is_replaced_by_the_complete_one(cinch, own_home):
+def test_truncated_reply_is_replaced_by_the_complete_one(cinch: StartTerminal, own_home: Path):
     half = Cut(Reply("half of an answer that will"), after_events=6)
     app = cinch([half, Reply("the whole answer")])
 
@@ -84,7 +78,7 @@ def test_truncated_reply_is_replaced_by_the_complete_one(cinch, own_home):
     assert "half of" not in next((own_home / "cinch" / "data").rglob("*.jsonl")).read_text()
 
 
-def test_errors_are_one_message_each_and_the_conversation_continues(cinch):
+def test_errors_are_one_message_each_and_the_conversation_continues(cinch: StartTerminal):
     app = cinch([Failure(401, "no such key: sk-x"), Reply(""), Reply("at last")])
 
     app.enter("hello")
@@ -95,9 +89,9 @@ def test_errors_are_one_message_each_and_the_conversation_continues(cinch):
     app.see("at last")
 
 
-def test_markup_and_escapes_from_any_source_are_shown_and_never_interpreted(cinch, project):
-    calls = [("bash", {"command": r"printf '[red]out[/] \033[31mred\000nul\033]0;title\007'; touch made"})]
-    writes = [("write_file", {"path": "a[red]\x1b[31mb\x07.txt", "content": EVIL})]
+def test_markup_and_escapes_from_any_source_are_shown_and_never_interpreted(cinch: StartTerminal, project: Path):
+    calls: list[Any] = [("bash", {"command": r"printf '[red]out[/] \033[31mred\000nul\033]0;title\007'; touch made"})]
+    writes: list[Any] = [("write_file", {"path": "a[red]\x1b[31mb\x07.txt", "content": EVIL})]
     app = cinch([Reply(EVIL), Reply(calls=calls), Reply(calls=writes), Reply("all done")])
 
     app.enter("[bold]mine[/] [/]")
@@ -114,7 +108,7 @@ def test_markup_and_escapes_from_any_source_are_shown_and_never_interpreted(cinc
     assert (project / "a[red]\x1b[31mb\x07.txt").exists()
 
 
-def test_paste_of_ten_thousand_lines_is_one_placeholder_and_sent_completely(cinch):
+def test_paste_of_ten_thousand_lines_is_one_placeholder_and_sent_completely(cinch: StartTerminal):
     app = cinch([Reply("got it")])
     lines = [f"line {number} [red]x[/]" for number in range(10_000)]
 
@@ -126,7 +120,7 @@ def test_paste_of_ten_thousand_lines_is_one_placeholder_and_sent_completely(cinc
     assert app.server.requests[0].body["messages"][0]["content"][0]["text"] == "\n".join(lines)
 
 
-def test_unmarked_paste_of_several_lines_is_one_prompt(cinch):
+def test_unmarked_paste_of_several_lines_is_one_prompt(cinch: StartTerminal):
     app = cinch([Reply("got it")])
 
     app.type("first line\rsecond line\rthird line")
@@ -138,10 +132,14 @@ def test_unmarked_paste_of_several_lines_is_one_prompt(cinch):
     assert app.server.requests[0].body["messages"][0]["content"][0]["text"] == "first line\nsecond line\nthird line"
 
 
-def test_small_terminal_fits_prompt_approval_and_question(cinch, project):
-    question = ("ask_user", {"prompt": "Which of these do you want to have?", "choices": ["alpha", "beta", "gamma"]})
-    write = ("write_file", {"path": "x.txt", "content": "one\n"})
-    app = cinch([Reply("let me see", calls=[write]), Reply(calls=[question]), Reply("all done")], columns=40, rows=10)
+def test_small_terminal_fits_prompt_approval_and_question(cinch: StartTerminal, project: Path):
+    write: dict[str, Any] = {"path": "x.txt", "content": "one\n"}
+    ask: dict[str, Any] = {
+        "prompt": "Which of these do you want to have?",
+        "choices": ["alpha", "beta", "gamma"],
+    }
+    first, second = Reply("let me see", calls=[("write_file", write)]), Reply(calls=[("ask_user", ask)])
+    app = cinch([first, second, Reply("all done")], columns=40, rows=10)
 
     app.enter("hello")
     screen = app.see("n Deny")
@@ -155,7 +153,7 @@ def test_small_terminal_fits_prompt_approval_and_question(cinch, project):
     assert "beta" in str(app.server.requests[-1].body["messages"][-1])
 
 
-def test_terminal_shrunk_while_streaming_recovers(cinch):
+def test_terminal_shrunk_while_streaming_recovers(cinch: StartTerminal):
     app = cinch([Reply("word " * 1500 + "the end", pause_s=0.0005)])
     app.enter("hello")
     app.see("word word")
@@ -171,7 +169,7 @@ def test_terminal_shrunk_while_streaming_recovers(cinch):
     assert "word word word word word word word word word word word word" in screen
 
 
-def test_folder_removed_meanwhile_is_reported_to_the_model(cinch, project, tmp_path):
+def test_folder_removed_meanwhile_is_reported_to_the_model(cinch: StartTerminal, project: Path, tmp_path: Path):
     app = cinch([Reply(calls=[("bash", {"command": "ls"})]), Reply("all done")], env={"CINCH_APPROVAL_MODE": "off"})
     project.rename(tmp_path / "elsewhere")
 
@@ -181,7 +179,7 @@ def test_folder_removed_meanwhile_is_reported_to_the_model(cinch, project, tmp_p
     assert "does not exist any more" in str(app.server.requests[-1].body["messages"][-1])
 
 
-def test_unwritable_home_is_reported_and_the_conversation_continues(cinch):
+def test_unwritable_home_is_reported_and_the_conversation_continues(cinch: StartTerminal):
     app = cinch([Reply("hello to you"), Reply("and again")], env={"CINCH_HOME": "/proc/nowhere"})
 
     app.enter("hello")
@@ -191,7 +189,7 @@ def test_unwritable_home_is_reported_and_the_conversation_continues(cinch):
     app.see("and again")
 
 
-def test_logging_never_reaches_the_screen(cinch, own_home):
+def test_logging_never_reaches_the_screen(cinch: StartTerminal, own_home: Path):
     app = cinch([Hang(Reply("half of it"), after_events=5)], "--verbose")
 
     app.enter("hello")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from extensions.script_tools import Script
 from harness.errors import ConfigError, InvalidArguments
-from harness.function_tools.function_tool import OwnTool
+from harness.function_tools.function_tool import OwnTool, words_of
 from harness.function_tools.schema import Checker
 from harness.messages import JsonObject
 from harness.ports.tool import Tool, ToolContext, ToolOutput
@@ -38,7 +38,8 @@ class ScriptTool(OwnTool):
 
     def __init__(self, script: Script, secrets: Iterable[str] = ()) -> None:
         risk = "read" if script.read_only else "execute"
-        super().__init__(script.name, script.description, script.parameters, {"risk": risk})
+        label = words_of(script.name.replace("__", "_"))
+        super().__init__(script.name, script.description, script.parameters, {"risk": risk, "label": label})
         self.script = script
         """The script."""
         self._secrets = frozenset(secrets)

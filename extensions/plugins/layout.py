@@ -26,6 +26,9 @@ def arrange(folder: Path, manifest: Manifest) -> list[str]:
         ConfigError: A file with hooks or servers is invalid.
     """
     missing: list[str] = []
+    if (folder / "SKILL.md").is_file() and "skill" not in manifest.paths:
+        # The plugin is one skill.
+        _collect(folder, "skill", [folder], is_exclusive=False)
     for kind, paths in manifest.paths.items():
         missing += [f"{path} does not exist" for path in paths if not (folder / path).exists()]
         _collect(folder, kind, [folder / path for path in paths], is_exclusive=manifest.is_exclusive)

@@ -257,6 +257,15 @@ def test_names_are_unique_and_another_can_be_given(user: User):
     assert "no plugin is named 'tidy'" in user.problem("show", "tidy")
 
 
+def test_folder_with_a_skill_file_is_a_plugin_with_one_skill(user: User):
+    write(user.folder / "sweep", {"SKILL.md": skill("sweep"), "scripts/run.sh": "true"})
+
+    user.run("add", "./sweep", "--yes")
+
+    assert "skills: sweep\n" in user.run("show", "sweep")
+    assert (user.copy("sweep") / "skills/sweep/scripts/run.sh").is_file()
+
+
 def test_what_a_manifest_names_elsewhere_is_used(user: User):
     write(
         user.folder / "odd",

@@ -27,6 +27,7 @@ from cinch_tui.trust.prompt import folder_state, question
 from cinch_tui.trust.store import TrustStore
 from harness.errors import CinchError
 from harness.ports.interaction import NonInteractive
+from harness.session.references import find_reference, load_reference
 from providers.demo import scripted
 
 DENY = "echo 'not today' >&2; exit 2"
@@ -164,27 +165,39 @@ async def test_mistake_in_a_file_is_a_warning(project: Path):
 
 async def test_sessions_begin_and_end_with_their_hooks(project: Path):
     log = project / "log"
-    note = f"""python3 -c 'import json,sys; e=json.load(sys.stdin)
-print(e["hook_event_name"], e.get("source", e.get("reason")), e["transcript_path"] != "", file=open("{log}", "a"))'"""
-    tables = (
-        f"[[hooks.{event}]]\ntimeout = 30\ncommand = {json.dumps(note)}\n" for event in ("SessionStart", "SessionEnd")
-    )
+    fields = r's/.*"session_id": "([^"]{8}).*"hook_event_name": "([^"]*)", "(source|reason)": "([^"]*)".*/\2 \4 \1/'
+    note = json.dumps(f"echo \"$(sed -E '{fields}')\" >> {log}")
+    tables = (f"[[hooks.{event}]]\ntimeout = 30\ncommand = {note}\n" for event in ("SessionStart", "SessionEnd"))
     configure("".join(tables))
     assembly = await assembled(project, "one")
+    first = assembly.agent.session_id
 
+    async def logged(count: int) -> list[str]:
+        async with asyncio.timeout(20):
+            while not log.exists() or log.read_text().count("\n") < count:
+                await asyncio.sleep(0.01)
+        return log.read_text().splitlines()
+
+    assembly.hooks.start()
     await assembly.agent.prompt("go")
     assembly.start_session()
-    async with asyncio.timeout(20):
-        while not log.exists() or "clear" not in log.read_text():
-            await asyncio.sleep(0.01)
+    second = assembly.agent.session_id
+    await logged(3)
+    await assembly.resume(load_reference(find_reference(assembly.options.paths.data, project, first)))
+    await logged(5)
     await assembly.agent.close()
     assembly.close()
 
-    assert log.read_text().splitlines() == [
-        "SessionStart startup True",
-        "SessionEnd clear True",
-        "SessionEnd prompt_input_exit True",
-    ]
+    assert sorted(await logged(6)) == sorted(
+        [
+            f"SessionStart startup {first[:8]}",
+            f"SessionEnd clear {first[:8]}",
+            f"SessionStart clear {second[:8]}",
+            f"SessionEnd resume {second[:8]}",
+            f"SessionStart resume {first[:8]}",
+            f"SessionEnd prompt_input_exit {first[:8]}",
+        ]
+    )
 
 
 def test_trust_question_names_the_hooks(project: Path):

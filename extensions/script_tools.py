@@ -123,7 +123,7 @@ def load_scripts(roots: Iterable[Root], known: Mapping[Path, Script] | None = No
             continue
         try:
             script = _read(file)
-        except (NotAFile, OSError, ValueError) as error:
+        except (NotAFile, OSError, ValueError, RecursionError) as error:
             script = (known or {}).get(file.path)
             effect = "its last valid version is used" if script else "it is not used"
             problems.append(f"{escape_controls(str(file.path))}: {_reason(error)}; {effect}")
@@ -231,6 +231,6 @@ def _text(value: JsonValue) -> str:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, NotAFile):
-        return f"it is {error}"
+    if isinstance(error, NotAFile | RecursionError):
+        return f"it is {error if isinstance(error, NotAFile) else 'nested too deeply'}"
     return escape_controls(getattr(error, "strerror", None) or str(error))

@@ -94,7 +94,7 @@ def update(argv: list[str], cwd: Path, store: PluginStore, out: Output) -> int:
                 if plugin.offer and plugin.offer not in source.offers:
                     raise ConfigError(f"{plugin.source} offers it no more")
                 is_used = _Update(name, plugin, source.plugin(plugin.offer, name)).run(store, arguments, out)
-            except ConfigError as error:
+            except (ConfigError, OSError) as error:
                 out.write_text(f"{name} is not updated, and stays as it is: {error}")
                 is_used = False
             status = status if is_used else 1
@@ -176,4 +176,7 @@ def _agrees(question: str, arguments: _Arguments) -> bool:
         return True
     if not sys.stdin.isatty():
         raise ConfigError("nothing was changed: cinch plugin asks first; without a terminal, --yes agrees")
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False

@@ -95,7 +95,7 @@ class _Repository:
         Raises:
             ConfigError: git fails, is missing or takes too long.
         """
-        limited = f'ulimit -f {_LARGEST_PACK_BLOCKS} && exec git "$@"'
+        limited = f'ulimit -f {_LARGEST_PACK_BLOCKS} 2> /dev/null; exec git "$@"'
         try:
             done = subprocess.run(
                 ("/bin/sh", "-c", limited, "git", *_OPTIONS, *arguments),

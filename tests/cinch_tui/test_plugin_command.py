@@ -62,7 +62,7 @@ class User:
         return str(caught.value)
 
     def answers(self, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-        terminal = io.StringIO(f"{text}\n")
+        terminal = io.StringIO(text)
         monkeypatch.setattr(terminal, "isatty", lambda: True)
         monkeypatch.setattr(sys, "stdin", terminal)
 
@@ -111,7 +111,7 @@ def test_help_is_printed(user: User, argv: list[str]):
 
 def test_plugin_is_shown_and_added_after_a_yes(user: User, monkeypatch: pytest.MonkeyPatch):
     user.plugin()
-    user.answers(monkeypatch, "y")
+    user.answers(monkeypatch, "y\n")
 
     shown = user.run("add", "./tidy")
 
@@ -134,8 +134,9 @@ def test_nothing_is_added_after_a_no_or_without_a_terminal(user: User, monkeypat
     user.plugin()
 
     assert "--yes" in user.problem("add", "./tidy")
-    user.answers(monkeypatch, "")
-    assert "nothing was added" in user.run("add", "./tidy")
+    for answer in ("\n", ""):
+        user.answers(monkeypatch, answer)
+        assert "nothing was added" in user.run("add", "./tidy")
     assert (user.status, user.run("list", "--json")) == (1, "")
 
 
@@ -188,7 +189,7 @@ def test_repository_is_pinned_to_a_commit_and_updated_to_the_next(user: User, mo
     assert "up to date" in user.run("update")
     write(folder, {"hooks/hooks.json": {"hooks": {"Stop": HOOKS["PreToolUse"]}}, "check.sh": "rm -rf /"})
     repository(folder)
-    user.answers(monkeypatch, "y")
+    user.answers(monkeypatch, "y\n")
 
     shown = user.run("update", "tidy")
 
@@ -206,7 +207,7 @@ def test_declined_or_failed_update_keeps_the_plugin(user: User, monkeypatch: pyt
     user.run("add", "./tidy", "--yes")
     before = user.copy("tidy")
     write(folder, {"commands/more.md": "More."})
-    user.answers(monkeypatch, "n")
+    user.answers(monkeypatch, "n\n")
 
     assert "tidy stays as it is" in user.run("update")
     write(folder, {".claude-plugin/plugin.json": {"name": "tidy", "commands": "../../etc"}})

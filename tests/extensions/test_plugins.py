@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fakes.hostile_repository import GIT
 
-from extensions.plugins import staging
+from extensions.plugins import git, staging
 from extensions.plugins.git import export
 from extensions.plugins.source import Source, parse_source
 from extensions.plugins.staging import copy_folder
@@ -135,3 +135,14 @@ def test_missing_repository_and_version_are_reported_in_a_sentence(tmp_path: Pat
         with pytest.raises(ConfigError, match=f"^{source} cannot be read: "):
             export(source, tmp_path / "files", os.environ)
     export(Source(repository.as_uri(), is_git=True, ref="v1"), tmp_path / "files", os.environ)
+
+
+def test_download_that_is_too_large_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(git, "_LARGEST_PACK_BLOCKS", 16)
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    (repository / "large").write_bytes(os.urandom(100_000))
+    subprocess.run(["bash", "-ec", f"git init -q; git add -A; {GIT} commit -qm one"], cwd=repository, check=True)
+
+    with pytest.raises(ConfigError, match="cannot be read"):
+        export(Source(repository.as_uri(), is_git=True), tmp_path / "files", os.environ)

@@ -176,6 +176,7 @@ def test_calls_need_approval_unless_the_tool_only_reads(tmp_path: Path):
         ('description = "x"\ncommand = "true"\nparameters = { type = "array" }', 'of type "object"'),
         ('description = "x"\ncommand = "true"\nparameters = { required = ["a"] }', "must list names"),
         ("description = ", "Invalid value"),
+        (f"a = {'[' * 5_000}", "nested too deeply"),
         ("#" * 70_000, "bytes"),
     ],
 )

@@ -58,6 +58,15 @@ class AgentSession(ABC):
         """Background jobs, which quitting would stop."""
         return self._assembly.agent.jobs.running if self._assembly else ()
 
+    def subagent_mentions(self) -> Sequence[tuple[str, str]]:
+        """Return the mentions and descriptions of the subagents in files; none until the agent exists."""
+        found = self._assembly.folder.subagents.subagents if self._assembly else ()
+        if not found:
+            return ()
+        from cinch_tui.attached_files import AGENT_PREFIX  # not before the first paint
+
+        return [(AGENT_PREFIX + each.name, each.description) for each in found]
+
     async def until_ready(self) -> bool:
         """Wait until the agent exists; return True if it did not before."""
         return False

@@ -26,6 +26,8 @@ from harness.views import ListingView
 if TYPE_CHECKING:
     from tools.mcp.servers import McpServers
 
+AGENT_PREFIX = "agent-"
+"""Beginning of a mention that asks for a subagent: `@agent-reviewer`."""
 MAX_FILES = 20
 MAX_CHARACTERS = 200_000
 """Limit for all files of one prompt together."""
@@ -82,7 +84,7 @@ async def attach_files(text: str, agent: Agent, servers: McpServers | None = Non
     if len(found) > MAX_FILES:
         skipped.append(f"Only the first {MAX_FILES} files are attached.")
     # @agent-NAME asks for a subagent.
-    missing = [f"@{name}" for name in names if name not in found and not name.startswith("agent-")]
+    missing = [f"@{name}" for name in names if name not in found and not name.startswith(AGENT_PREFIX)]
     # A long text was probably pasted, and an @ in it is not a mention.
     if missing and text.count("\n") < MAX_TYPED_LINES:
         skipped.append(f"Not attached: {', '.join(missing[:5])}: no such file.")

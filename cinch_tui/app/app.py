@@ -118,7 +118,8 @@ class CinchApp(App[object]):
 
     def get_default_screen(self) -> Screen[object]:
         """Return the chat screen; pushed over an empty screen, it would be laid out twice before the first paint."""
-        mentions = MentionCompletion(self._options.cwd, ResourceCompletion(lambda: self.controller.mcp))
+        resources = ResourceCompletion(lambda: self.controller.mcp)
+        mentions = MentionCompletion(self._options.cwd, resources, self.controller.subagent_mentions)
         host = ChatCommandHost(self.controller)
         draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts", self._image_store)
         prompt = Prompt(CommandCompletion(_commands, host), mentions, self._prompt_history, draft)

@@ -19,6 +19,8 @@ from cinch_tui.config.paths import find_paths
 from cinch_tui.reports.subagents import subagents_report
 from cinch_tui.trust.inventory import inventory
 from cinch_tui.trust.store import TrustStore
+from cinch_tui.widgets.prompt.completion import Candidate
+from cinch_tui.widgets.prompt.path_completion import MentionCompletion
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.events import Event, Notice
@@ -151,3 +153,17 @@ async def test_mention_of_a_subagent_is_no_missing_file(tmp_path: Path):
     agent = Agent(scripted(), options=AgentOptions(workspace=Workspace(tmp_path)))
 
     assert await attach_files("ask @agent-reviewer", agent) == AttachedFiles()
+
+
+def test_mention_of_a_subagent_is_completed(tmp_path: Path):
+    named = [("agent-reviewer", "Reviews changes"), ("agent-writer", "Writes")]
+    mentions = MentionCompletion(tmp_path, subagents=lambda: named)
+    reviewer = Candidate("agent-reviewer", "Reviews changes")
+
+    def offered(before: str) -> tuple[Candidate, ...]:
+        completion = mentions.complete(before)
+        return tuple(completion.candidates) if completion else ()
+
+    assert offered("ask @rev") == offered("ask @agent-rev") == (reviewer,)
+    assert offered("ask @ag") == (reviewer, Candidate("agent-writer", "Writes"))
+    assert offered("ask @") == offered("ask @x") == ()

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import time
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -23,6 +24,9 @@ _FRESH_FOR = 30
 _A_KEY = 0.015
 """Maximum seconds of search per key; the search continues afterwards."""
 _MAX_USED = 50
+_MAX_AGENTS = 5
+"""Maximum number of subagents that are offered beside files."""
+_MAX_DESCRIPTION = 80
 _MENTION = re.compile(r"""(?:^|[\s(\[{,;:=\'`])@(?P<path>"[^"]*|[^\s@"]*)$""")
 _OUTSIDE = ("/", "~/", "../", "./")
 
@@ -65,11 +69,18 @@ class MentionCompletion:
     Args:
         root: Folder of the files.
         resources: Completion of resources of MCP servers.
+        subagents: Returns mentions such as `agent-reviewer`, with descriptions.
     """
 
-    def __init__(self, root: Path, resources: ResourceCompletion | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        resources: ResourceCompletion | None = None,
+        subagents: Callable[[], Iterable[tuple[str, str]]] = tuple,
+    ) -> None:
         self.root = root
         self.resources = resources or ResourceCompletion(lambda: None)
+        self._subagents = subagents
         self._index = FileIndex()
         self._search: FileSearch | None = None
         self._at_work: list[str] = []
@@ -102,14 +113,15 @@ class MentionCompletion:
         is_folder = wanted.endswith("/")
         files = [_candidate(path) for path in paths if not (is_folder and path == wanted)]
         servers = self.resources.servers(wanted)
-        found = (*servers, *files) if wanted else (*files, *servers)
+        others = (*servers, *self._agents(wanted))
+        found = (*others, *files) if wanted else (*files, *others)
         # The folder itself may be meant, so Enter does not insist on its content.
         return Completion(match.start("path"), wanted, found, accepts_on_enter=not is_folder) if found else None
 
     def used(self, text: str) -> None:
         """Record an accepted candidate; it is offered first from now on."""
         path = text.strip('"')
-        if self.resources.names(path):
+        if self.resources.names(path) or any(path == name for name, _ in self._subagents()):
             return
         self._used = [path, *(each for each in self._used if each != path)][:_MAX_USED]
 
@@ -121,6 +133,16 @@ class MentionCompletion:
         self._index = await asyncio.to_thread(FileIndex, paths)
         self._search = None
         self._fresh_until = time.monotonic() + max(FRESH_SECONDS, _FRESH_FOR * (time.monotonic() - began))
+
+    def _agents(self, wanted: str) -> list[Candidate]:
+        """Return the subagents whose mention, or name without the prefix, begins with `wanted`."""
+        typed = wanted.lower()
+        found = (
+            Candidate(name, description[:_MAX_DESCRIPTION])
+            for name, description in (self._subagents() if typed else ())
+            if name.lower().startswith(typed) or name.lower().partition("-")[2].startswith(typed)
+        )
+        return list(islice(found, _MAX_AGENTS))
 
     def _inside(self, wanted: str) -> list[str]:
         favoured = list(dict.fromkeys((*self._used, *self._at_work)))

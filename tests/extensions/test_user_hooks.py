@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
+import sys
 import time
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -312,6 +314,20 @@ async def test_agent_without_hooks_of_an_event_runs_nothing(tmp_path: Path):
     assert isinstance(events[-1], AgentEnd)
 
 
+def _sdk_types() -> ModuleType:
+    """Return the types of the SDK, without the package around them, which takes seconds to import."""
+    package = find_spec("claude_agent_sdk")
+    assert package is not None
+    assert package.origin is not None
+    spec = spec_from_file_location("sdk_types", Path(package.origin).with_name("types.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    types = module_from_spec(spec)
+    sys.modules["sdk_types"] = types
+    spec.loader.exec_module(types)
+    return types
+
+
 @pytest.mark.requires_module("claude_agent_sdk")
 @pytest.mark.parametrize(
     "event",
@@ -327,7 +343,7 @@ async def test_agent_without_hooks_of_an_event_runs_nothing(tmp_path: Path):
     ],
 )
 async def test_events_have_the_types_of_the_claude_agent_sdk(tmp_path: Path, event: HookEvent):
-    types = importlib.import_module("claude_agent_sdk.types")
+    types = _sdk_types()
     hooked = HookedAgent(tmp_path, {event: [group(command("cat > seen"))]})
 
     [trial] = await hooked.session.dispatcher.test(event)

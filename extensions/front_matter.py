@@ -10,10 +10,12 @@ from harness.messages import JsonValue
 from harness.terminal_text import strip_escapes
 
 _BLOCK = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-_LINE = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*?))?[ \t]*")
+_LINE = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*?)[ \t]*")
 # Values that YAML reads as something else than the text itself, except aliases: `*.py` is a pattern.
 _STRUCTURED = re.compile(r"[\[{\"'&!|>%@`#]|.*\s#|$")
+# A list without what YAML could read as something else than words: quotes, nesting, numbers, yes and no.
+_SIMPLE_LIST = re.compile(r"\[(?!.*\b(?i:true|false|null|yes|no|on|off|y|n)\b)[A-Za-z][\w .|/-]*(?:, *[A-Za-z][\w .|/-]*)*\]")
 _WORDS: dict[str, JsonValue] = {"true": True, "false": False, "null": None, "~": None}
 
 
@@ -87,11 +89,20 @@ def _simple_lines(block: str) -> dict[str, JsonValue] | None:
     for line in block.splitlines():
         if not line.strip() or line.startswith("#"):
             continue
-        found = _LINE.fullmatch(line)
-        if found is None or _STRUCTURED.match(found[2] or ""):
+        found = _LINE.fullmatch(line.rstrip(" \t"))
+        if found is None or (value := _simple_value(found[2] or "")) == "":
             return None
-        values[found[1]] = _WORDS.get(found[2].lower(), found[2])
+        values[found[1]] = value
     return values
+
+
+def _simple_value(text: str) -> JsonValue:
+    """Return the value of a text, or of a list of words; empty if it needs YAML."""
+    if not _STRUCTURED.match(text):
+        return _WORDS.get(text.lower(), text)
+    if not _SIMPLE_LIST.fullmatch(text):
+        return ""
+    return [each.strip() for each in text[1:-1].split(",")]
 
 
 def _lenient_lines(block: str) -> dict[str, JsonValue]:
@@ -99,7 +110,7 @@ def _lenient_lines(block: str) -> dict[str, JsonValue]:
     values: dict[str, JsonValue] = {}
     items: list[JsonValue] = []
     for line in block.splitlines():
-        found, item = _LINE.fullmatch(line), _ITEM.fullmatch(line)
+        found, item = _LINE.fullmatch(line.rstrip(" \t")), _ITEM.fullmatch(line)
         if found is not None and found[2]:
             text = found[2]
             is_list = text.startswith("[") and text.endswith("]")

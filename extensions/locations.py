@@ -105,19 +105,25 @@ def extension_files(kind: Kind, roots: Iterable[Root]) -> Iterator[ExtensionFile
 
 def files_of(kind: Kind, root: Path) -> Iterator[Path]:
     """Yield the files of a kind in a root, whether they have an effect or not."""
-    folder = root / FOLDERS[kind]
-    if kind == "skill":
-        for each in entries(folder):
-            path = Path(each.path, "SKILL.md")
-            if path.is_file():
-                yield path
-        return
-    for path in files_below(folder):
-        if path.suffix.lower() in _SUFFIXES.get(kind, (".md",)):
+    folder = str(root / FOLDERS[kind])
+    # Paths are made last: hundreds of them take longer than looking for the files.
+    return map(Path, _skills_in(folder) if kind == "skill" else _with_suffix(folder, _SUFFIXES.get(kind, (".md",))))
+
+
+def _skills_in(folder: str) -> Iterator[str]:
+    for each in entries(folder):
+        path = f"{each.path}/SKILL.md"
+        if os.path.isfile(path):  # noqa: PTH113  see above
             yield path
 
 
-def entries(folder: Path) -> list[os.DirEntry[str]]:
+def _with_suffix(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+    for path in _paths_below(folder, DEEPEST):
+        if os.path.splitext(path)[1].lower() in suffixes:  # noqa: PTH122  see above
+            yield path
+
+
+def entries(folder: Path | str) -> list[os.DirEntry[str]]:
     """Return the entries of a folder by name; none if it cannot be read."""
     try:
         with os.scandir(folder) as scan:
@@ -128,8 +134,12 @@ def entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def files_below(folder: Path, depth: int = DEEPEST) -> Iterator[Path]:
     """Yield the files in a folder and its subfolders; links to folders are not followed."""
+    return map(Path, _paths_below(str(folder), depth))
+
+
+def _paths_below(folder: str, depth: int) -> Iterator[str]:
     for each in entries(folder):
         if not each.is_dir(follow_symlinks=False):
-            yield Path(each.path)
+            yield each.path
         elif depth > 1:
-            yield from files_below(Path(each.path), depth - 1)
+            yield from _paths_below(each.path, depth - 1)

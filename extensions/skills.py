@@ -121,7 +121,7 @@ def _read_skill(file: ExtensionFile, problems: list[str]) -> Skill:
         raise NotAFile(f"a file of {size:,} bytes; the limit is {MAX_BYTES:,}")
     # The beginning may end within a character.
     document = parse_document(data.decode("utf-8", "strict" if size <= len(data) else "ignore"))
-    folder = file.path.parent.name
+    folder = file.path.parts[-2]
     if not _is_name(folder):
         raise ConfigError(f"rename its folder to at most {_MAX_NAME} of a-z, 0-9 and single hyphens")
     found = list[str]()

@@ -87,11 +87,14 @@ def read_beginning(path: Path, most: int) -> tuple[bytes, int]:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         size = _regular(os.fstat(descriptor)).st_size
-    except NotAFile:
+        # Without a file object, which takes longer than reading a small file.
+        data = part = os.read(descriptor, most)
+        while part and len(data) < min(most, size):
+            part = os.read(descriptor, min(most, size) - len(data))
+            data += part
+    finally:
         os.close(descriptor)
-        raise
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(most), size
+    return data, size
 
 
 def git_head(folder: Path) -> tuple[Path, str]:

@@ -21,7 +21,9 @@ from harness.context.tokens import estimate_text  # noqa: E402
 
 COUNT = 200
 RUNS = 50
-METADATA = "name: skill-{0}\ndescription: Do task {0} of this project as its documents describe it, when the user asks for it."
+METADATA = (
+    "name: skill-{0}\ndescription: Do task {0} of this project as its documents describe it, when the user asks for it."
+)
 
 
 def write(folder: Path) -> None:
@@ -65,7 +67,9 @@ def main() -> None:
         )
         report(f"{COUNT} skills", skills, bare, unit="ms", than="reading their files", goal="≤ 5 ms")
         report(f"{COUNT} commands", commands, bare, unit="ms", than="reading as many files")
-        print(f"index of {COUNT} skills: {estimate_text(skills_section(load_skills(roots).skills))} tokens, goal ≤ 1,500")
+        print(
+            f"index of {COUNT} skills: {estimate_text(skills_section(load_skills(roots).skills))} tokens, goal ≤ 1,500"
+        )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,9 @@ _ITEM = re.compile(r"[ \t]*-[ \t]+(.*?)[ \t]*")
 # Values that YAML reads as something else than the text itself, except aliases: `*.py` is a pattern.
 _STRUCTURED = re.compile(r"[\[{\"'&!|>%@`#]|.*\s#|$")
 # A list without what YAML could read as something else than words: quotes, nesting, numbers, yes and no.
-_SIMPLE_LIST = re.compile(r"\[(?!.*\b(?i:true|false|null|yes|no|on|off|y|n)\b)[A-Za-z][\w .|/-]*(?:, *[A-Za-z][\w .|/-]*)*\]")
+_SIMPLE_LIST = re.compile(
+    r"\[(?!.*\b(?i:true|false|null|yes|no|on|off|y|n)\b)[A-Za-z][\w .|/-]*(?:, *[A-Za-z][\w .|/-]*)*\]"
+)
 _WORDS: dict[str, JsonValue] = {"true": True, "false": False, "null": None, "~": None}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TextIO
 
+from cinch_tui.assembly.folder import Folder
 from cinch_tui.config.options import OutputFormat
 from cinch_tui.print_mode.outcome import Outcome, result_object
 from cinch_tui.print_mode.output import Output
@@ -26,8 +27,8 @@ class Printer:
     def __init__(self, output: Output) -> None:
         self._output = output
 
-    def begin(self, agent: Agent, servers: Sequence[JsonValue] = ()) -> None:
-        """Called before the prompt is sent, with the status of the MCP servers."""
+    def begin(self, agent: Agent, servers: Sequence[JsonValue] = (), folder: Folder | None = None) -> None:
+        """Called before the prompt is sent, with the status of the MCP servers, and the extensions of the folder."""
 
     def write_event(self, event: events.Event) -> None:
         """Receive an event of the agent."""
@@ -64,9 +65,9 @@ class StreamJsonPrinter(Printer):
 
     _session_id = ""
 
-    def begin(self, agent: Agent, servers: Sequence[JsonValue] = ()) -> None:
+    def begin(self, agent: Agent, servers: Sequence[JsonValue] = (), folder: Folder | None = None) -> None:
         self._session_id = agent.session_id
-        self._output.write_json(init_line(agent, servers))
+        self._output.write_json(init_line(agent, servers, folder))
 
     def write_event(self, event: events.Event) -> None:
         for line in event_lines(event, self._session_id):

@@ -121,7 +121,7 @@ async def _prompt(job: PrintJob, assembly: Assembly) -> Outcome:
     stats, printer = RunStats(), PRINTERS[job.options.output_format](job.output)
     for subscriber in (stats, job.reporter, printer.write_event):
         agent.subscribe(subscriber)
-    printer.begin(agent, assembly.mcp.status_records())
+    printer.begin(agent, assembly.mcp.status_records(), assembly.folder)
     use = template_use(job.prompt, assembly)
     if use is not None:
         result = await use.run(job.reporter.write)

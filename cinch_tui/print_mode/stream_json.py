@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cinch_tui import __version__
+from cinch_tui.assembly.folder import Folder
 from harness.agent.agent import Agent
 from harness.approval.modes import PLAN
 from harness.events import Event, HookRan, MessageEnd, RetryScheduled, SubagentEvent, ToolExecutionEnd
@@ -13,8 +14,8 @@ from harness.session.reading import object_at
 from harness.session.records import Envelope, api_block, assistant_lines, result_line
 
 
-def init_line(agent: Agent, servers: Sequence[JsonValue] = ()) -> JsonObject:
-    """Return the first line: the setup of the run, with the status of the MCP servers."""
+def init_line(agent: Agent, servers: Sequence[JsonValue] = (), folder: Folder | None = None) -> JsonObject:
+    """Return the first line: the setup of the run, with the status of the MCP servers, and skills and commands."""
     state = agent.state
     tools: list[JsonValue] = [tool.name for tool in (*state.available_tools, *state.late.searched)]
     return {
@@ -27,13 +28,19 @@ def init_line(agent: Agent, servers: Sequence[JsonValue] = ()) -> JsonObject:
         "tools": tools,
         "mcp_servers": list(servers),
         "permissionMode": _permission_mode(agent),
-        "slash_commands": [],
+        "slash_commands": [*_commands(folder)],
         "agents": [],
-        "skills": [],
+        "skills": [each.name for each in folder.skills] if folder else [],
         "plugins": [],
         "output_style": "default",
         "cinch_version": __version__,
     }
+
+
+def _commands(folder: Folder | None) -> Iterator[str]:
+    """Yield the names that print mode uses as commands."""
+    if folder is not None:
+        yield from dict.fromkeys(each.name for each in (*folder.skills, *folder.commands) if folder.template(each.name))
 
 
 def event_lines(event: Event, session_id: str) -> Iterator[JsonObject]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -231,6 +234,26 @@ async def test_message_for_an_active_run_runs_no_commands(folder: Path, start: S
     assert "Look at x" in text_of(content)
     with pytest.raises(CinchError, match="has to wait until the agent is idle"):
         await use_of(assembly, "/b").steering(print)
+
+
+def test_print_mode_uses_commands_and_skills(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, "commands/check.md", "Check $1: !`cat a.txt`")
+    write(folder, "skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Deploy\n---\nBody of the skill.")
+    call = Reply(calls=[("skill", {"name": "deploy"})])
+    with ModelServer([Reply("Checked."), call, Reply("Deployed.")]) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        command = [sys.executable, "-m", "cinch_tui", "-p", "--trust", "-m", "anthropic/main"]
+        run = partial(subprocess.run, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+
+        checked = run([*command, "--output-format", "stream-json", "/check parser"], timeout=60)
+        assert "Check parser: alpha" in sent(server)
+        deployed = run([*command, "Deploy it"], timeout=60)
+        assert "Body of the skill." in sent(server)
+
+    first = json.loads(checked.stdout.splitlines()[0])
+    assert {"check", "deploy", "commit"} <= set(first["slash_commands"])
+    assert {"deploy", "commit"} <= set(first["skills"])
+    assert (checked.returncode, deployed.returncode, deployed.stdout) == (0, 0, "Deployed.\n")
 
 
 async def test_names_of_cinch_hide_commands_of_files(folder: Path, start: Start) -> None:

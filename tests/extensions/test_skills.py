@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from extensions.locations import Root
+from extensions.locations import BUNDLED, Root
 from extensions.skills import MAX_SECTION, LoadedSkills, Skill, load_skills, skill_template, skills_section
+from extensions.template_rules import template_rules
 
 
 def write(root: Path, name: str, text: str) -> Path:
@@ -107,3 +108,14 @@ def test_entries_that_are_no_skills_are_ignored(tmp_path: Path):
     loaded = load(tmp_path)
 
     assert ([each.name for each in loaded.skills], loaded.problems) == (["a"], ())
+
+
+def test_bundled_skills_are_valid_and_cost_no_tokens():
+    loaded = load_skills([BUNDLED])
+
+    assert [each.name for each in loaded.skills] == ["commit", "debug", "review", "verify", "write-skill"]
+    assert loaded.problems == ()
+    assert skills_section(loaded.skills) == ""
+    templates = [skill_template(each.path) for each in loaded.skills]
+    assert [problem for each in templates for problem in template_rules(each, "x").problems] == []
+    assert all("Fix it" in each.fill("Fix it").unexecuted for each in templates)

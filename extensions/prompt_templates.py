@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from extensions.front_matter import Document
 
-MAX_BYTES = 100 * 1024
+MAX_BYTES = 256 * 1024
 """Maximum size of a file with a template, in bytes."""
 _SHELL = re.compile(r"(?<!\S)!`(?P<line>[^`\n]+)`|^```![ \t]*\n(?P<block>.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _PLACEHOLDER = re.compile(

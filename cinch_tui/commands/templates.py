@@ -34,7 +34,9 @@ def skill_commands(skills: Sequence[Skill]) -> CommandGroup:
     async def run(host: CommandHost, text: str) -> None:
         name, _, arguments = text.partition(" ")
         if not name:
-            host.show("Skills", "\n".join(f"- `/{each.name}` {each.description}" for each in offered.values()))
+            await host.session.reload_folder()
+            found = [each for each in host.session.assembly.folder.skills if each.for_user]
+            host.show("Skills", "\n".join(f"- `/{each.name}` {each.description}" for each in found))
         elif name in offered:
             await _send(offered[name], f"/skill {name}", host, arguments.strip())
         else:

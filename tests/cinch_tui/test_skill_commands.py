@@ -40,6 +40,11 @@ async def read(project: Path, settings: Settings = SETTINGS) -> Folder:
     return await read_folder(Options(project, paths, {}, config_sources(paths, project)), settings, project)
 
 
+def own(folder: Folder) -> list[str]:
+    """Return the names of the skills that do not come with cinch."""
+    return [each.name for each in folder.skills if each.level != "bundled"]
+
+
 def trust(project: Path) -> None:
     paths = find_paths(os.environ)
     TrustStore(paths.trust_file).trust(inventory(project, paths.config_file))
@@ -50,14 +55,14 @@ async def test_skills_of_a_project_need_trust(project: Path):
     trust(project)
     after = await read(project)
 
-    assert (before.skills, "Deploy the site" in before.prompt) == ((), False)
-    assert ([each.name for each in after.skills], "- deploy: Deploy the site" in after.prompt) == (["deploy"], True)
+    assert (own(before), "Deploy the site" in before.prompt) == ([], False)
+    assert (own(after), "- deploy: Deploy the site" in after.prompt) == (["deploy"], True)
 
 
 async def test_extensions_of_claude_code_can_be_left_out(project: Path):
     trust(project)
 
-    assert (await read(project, Settings(extensions=ExtensionSettings(claude=False)))).skills == ()
+    assert own(await read(project, Settings(extensions=ExtensionSettings(claude=False)))) == []
 
 
 async def test_skill_that_links_out_of_the_project_is_not_read(project: Path, tmp_path: Path):
@@ -68,7 +73,7 @@ async def test_skill_that_links_out_of_the_project_is_not_read(project: Path, tm
     path.symlink_to(outside)
     trust(project)
 
-    assert (await read(project)).skills == ()
+    assert own(await read(project)) == []
 
 
 class SendingHost(RecordingHost):

@@ -236,6 +236,19 @@ async def test_message_for_an_active_run_runs_no_commands(folder: Path, start: S
         await use_of(assembly, "/b").steering(print)
 
 
+async def test_files_that_are_new_count_after_reloading(folder: Path, start: Start) -> None:
+    assembly = await start()
+    write(folder, "commands/new.md", "Go")
+    write(folder, "skills/fresh/SKILL.md", "---\nname: fresh\ndescription: Fresh\n---\nGo")
+
+    problems = await assembly.reload_folder(assembly.options, assembly.settings)
+
+    assert problems == []
+    assert assembly.folder.template("new") is not None
+    assert "- fresh: Fresh" in assembly.agent.state.system_prompt
+    assert assembly.agent.state.tools[-1].name == "skill"
+
+
 def test_print_mode_uses_commands_and_skills(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, "commands/check.md", "Check $1: !`cat a.txt`")
     write(folder, "skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Deploy\n---\nBody of the skill.")

@@ -53,7 +53,7 @@ def test_unusable_files_are_skipped_with_a_reason(tmp_path: Path) -> None:
     write(tmp_path, "b a d.md", "x")
     write(tmp_path, "binary.md", b"\xff\xfe\xfa")
     write(tmp_path, "empty.md", "---\ndescription: x\n---\n")
-    write(tmp_path, "large.md", "x" * (100 * 1024 + 1))
+    write(tmp_path, "large.md", "x" * (256 * 1024 + 1))
     write(tmp_path, "none.toml", 'description = "x"')
     write(tmp_path, "wrong.toml", "prompt = ")
 
@@ -64,7 +64,7 @@ def test_unusable_files_are_skipped_with_a_reason(tmp_path: Path) -> None:
         "a name consists of letters, digits, hyphens, dots and underscores",
         "it is not UTF-8 text",
         "it has no text",
-        "it is a file of 102,401 bytes; the limit is 102,400",
+        "it is a file of 262,145 bytes; the limit is 262,144",
         'it has no text: write prompt = "…"',
         "it is not valid TOML: Invalid value",
     ]

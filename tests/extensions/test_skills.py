@@ -46,7 +46,7 @@ def test_mistakes_are_reported_and_the_skill_is_used(tmp_path: Path, text: str, 
 
 
 def test_unusable_skills_are_skipped_with_a_reason(tmp_path: Path):
-    write(tmp_path, "large", "x" * (100 * 1024 + 1))
+    write(tmp_path, "large", "x" * (256 * 1024 + 1))
     write(tmp_path, "Not a name", "---\ndescription: x\n---\n")
     write(tmp_path, "binary", "").write_bytes(b"\xff\xfe\xfa")
 
@@ -56,7 +56,7 @@ def test_unusable_skills_are_skipped_with_a_reason(tmp_path: Path):
     assert [problem.partition(" is skipped: ")[2] for problem in loaded.problems] == [
         "rename its folder to at most 64 of a-z, 0-9 and single hyphens",
         "it is not UTF-8 text",
-        "it is a file of 102,401 bytes; the limit is 102,400",
+        "it is a file of 262,145 bytes; the limit is 262,144",
     ]
 
 

@@ -181,6 +181,14 @@ class AgentSession(ABC):
         self.settings = settings
         apply_to_agent(self.agent, settings, changed)
 
+    async def use_output_style(self, name: str) -> None:
+        """Let the model write its replies in this style from the next request on; empty for the default."""
+        from msgspec.structs import replace
+
+        extensions = replace(self.settings.extensions, output_style=name)
+        self.settings = replace(self.settings, extensions=extensions)
+        await self.assembly.reread_folder(self.settings)
+
     async def change_trust(self, question: TrustQuestion, answer: TrustAnswer) -> None:
         """Store the user's answer about the folder and apply it from the next request on.
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from extensions.front_matter import Document, parse_document
+from extensions.index_text import reason, shown
 from extensions.locations import ExtensionFile, Root, extension_files
 from harness.errors import NotAFile
 from harness.instructions.loading import RuleFiles
-from harness.terminal_text import escape_controls
 from harness.workspace.disk import read_beginning
 
 if TYPE_CHECKING:
@@ -83,14 +83,12 @@ def load_rules(roots: Sequence[Root], project: Path) -> LoadedRules:
     rules: list[Rule] = []
     problems: list[str] = []
     for file in extension_files("rules", reversed(roots)):
-        shown = escape_controls(str(file.path))
         try:
             rules.append(_read_rule(file, project))
         except ValueError as error:
-            problems.append(f"{shown} is skipped: {error}")
+            problems.append(f"{shown(file.path)} is skipped: {error}")
         except (NotAFile, OSError) as error:
-            reason = f"it is {error}" if isinstance(error, NotAFile) else error.strerror
-            problems.append(f"{shown} is skipped: {reason}")
+            problems.append(f"{shown(file.path)} is skipped: {reason(error)}")
     return LoadedRules(tuple(rules), tuple(problems))
 
 

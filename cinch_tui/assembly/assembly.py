@@ -216,20 +216,28 @@ class Assembly(Struct):
         root = self.workspace.root
         folder = await read_folder(options, settings, root)
         problems = await asyncio.to_thread(reload_rules, self.agent.state.permissions.store, options, settings, root)
-        self.options, self.settings, self.folder = options, settings, folder
+        self.options = options
+        self._use(folder, settings)
         permissions = self.agent.state.permissions
         permissions.loosest = settings.approval.loosest_mode
         if not permissions.allows_mode(permissions.approval):
             permissions.set_approval(permissions.loosest)
-        use_instructions(folder, self.reminders, self.path_instructions)
-        self.roles.folder = folder
-        access = SkillAccess(options, settings, self.workspace, permissions.store)
-        self.agent.set_tools(self.roles.with_subagents(access.tools(self.agent.state.tools, folder)))
-        self.agent.set_system_prompt(folder.prompt)
         problems += await self.load_tasks()
         problems += await self.hooks.load(options, folder)
         problems += await self.scripts.load(options, settings, folder.roots)
         return problems + await self.apis.load(options, settings) + await self.mcp.load(options, settings)
+
+    async def reread_folder(self, settings: Settings) -> None:
+        """Read the folder again, with other settings of extensions; trust stays as it is."""
+        self._use(await read_folder(self.options, settings, self.workspace.root), settings)
+
+    def _use(self, folder: Folder, settings: Settings) -> None:
+        self.settings, self.folder = settings, folder
+        use_instructions(folder, self.reminders, self.path_instructions)
+        self.roles.folder = folder
+        access = SkillAccess(self.options, settings, self.workspace, self.agent.state.permissions.store)
+        self.agent.set_tools(self.roles.with_subagents(access.tools(self.agent.state.tools, folder)))
+        self.agent.set_system_prompt(folder.prompt)
 
     async def load_tasks(self) -> list[str]:
         """Use the task types of the folder, and return problems for the user."""

@@ -12,17 +12,20 @@ from msgspec import Struct
 from cinch_tui.assembly.system_prompt import own_prompt
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
+from cinch_tui.fuzzy_match import did_you_mean
 from cinch_tui.plugin_folders import installed_roots, outside_plugins
 from cinch_tui.trust.inventory import Inventory, extension_folders
 from cinch_tui.trust.prompt import folder_state, skipped_notices
 from cinch_tui.trust.store import FolderTrust
 from extensions.commands import FileCommand, load_commands
 from extensions.locations import BUNDLED, Root, roots_in
+from extensions.output_styles import DEFAULT, LoadedStyles, load_styles
 from extensions.rules import LoadedRules, load_rules
 from extensions.skills import Skill, load_skills, skills_section
 from extensions.subagents import LoadedSubagents, load_subagents, with_skills
 from harness.instructions.loading import (
     Environment,
+    OutputStyle,
     build_system_prompt,
     describe_environment,
     load_instructions,
@@ -62,6 +65,9 @@ class Folder(Struct, frozen=True):
     rules: LoadedRules = LoadedRules()
     """Rules of the user, and of the folder if it is trusted."""
 
+    styles: LoadedStyles = LoadedStyles()
+    """Output styles of cinch, of the user, and of the folder if it is trusted."""
+
     subagents: LoadedSubagents = LoadedSubagents()
     """Subagents of the user, and of the folder if it is trusted."""
 
@@ -97,9 +103,12 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
     subagents = await asyncio.to_thread(load_subagents, roots)
     role = await asyncio.to_thread(_role, options, skills.skills)
     own = await own_prompt(settings.prompt.template, root, options.environ)
+    styles = await asyncio.to_thread(load_styles, roots)
+    style, style_problems = _chosen(styles, settings.extensions.output_style)
+    index = skills_section(skills.skills)
     return Folder(
         prompt=options.system
-        or build_system_prompt(environment, loaded.instructions, skills_section(skills.skills), role=role or own.text),
+        or build_system_prompt(environment, loaded.instructions, index, role=role or own.text, style=style),
         environment=environment,
         files=loaded.instructions,
         trust=trust,
@@ -107,9 +116,11 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
         problems=(
             *loaded.problems,
             *outside_plugins(
-                (*rules.problems, *skills.problems, *commands.problems, *subagents.problems), options.paths
+                (*rules.problems, *skills.problems, *commands.problems, *subagents.problems, *styles.problems),
+                options.paths,
             ),
             *own.problems,
+            *style_problems,
             *plugin_problems,
             *skipped_notices(files, trust, headless=options.headless),
         ),
@@ -118,7 +129,17 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
         rules=rules,
         commands=commands.commands,
         subagents=subagents,
+        styles=styles,
     )
+
+
+def _chosen(styles: LoadedStyles, name: str) -> tuple[OutputStyle | None, tuple[str, ...]]:
+    """Return the output style with a name, and the problem if it does not exist."""
+    style = styles.find(name)
+    if style is not None or name.lower() in ("", DEFAULT):
+        return style, ()
+    hint = did_you_mean(name, [each.name for each in styles.styles])
+    return None, (f"extensions.output_style: no output style is called {name!r}{hint}; /output-style lists all",)
 
 
 def _role(options: Options, skills: Sequence[Skill]) -> str:

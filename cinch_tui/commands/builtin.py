@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from cinch_tui.commands.context import CONTEXT
 from cinch_tui.commands.hooks import HOOKS
 from cinch_tui.commands.host import CommandHost
+from cinch_tui.commands.instructions import INSTRUCTIONS
 from cinch_tui.commands.keys import KEYS
 from cinch_tui.commands.mcp import MCP
 from cinch_tui.commands.model import MODEL, PARALLEL, SIDE_QUESTIONS
@@ -73,6 +74,20 @@ def _fenced(command: Command) -> Command:
 @cache
 def builtin_commands() -> Registry:
     return Registry(
-        (SESSION, CONTEXT, MODEL, SIDE_QUESTIONS, PARALLEL, APPROVAL, KEYS, MCP, HOOKS, PLUGINS, PANELS, VIEW),
+        (
+            SESSION,
+            CONTEXT,
+            MODEL,
+            SIDE_QUESTIONS,
+            PARALLEL,
+            INSTRUCTIONS,
+            APPROVAL,
+            KEYS,
+            MCP,
+            HOOKS,
+            PLUGINS,
+            PANELS,
+            VIEW,
+        ),
         installed_groups(),
     )

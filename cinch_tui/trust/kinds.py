@@ -28,6 +28,7 @@ LOADED: frozenset[Kind] = frozenset(
         "configuration",
         CLAUDE,
         "MCP servers",
+        "output style",
         "rules",
         "hooks",
         "skill",

@@ -24,6 +24,7 @@ from harness.instructions.loading import (
     load_instructions,
     project_root,
     quoted_file,
+    style_of,
 )
 from harness.instructions.reader import Instruction
 from harness.messages import Message, UserMessage
@@ -96,8 +97,11 @@ class EnvironmentReminders:
     def fits(self, stored: str, current: str) -> bool:
         """Return True if a session can continue with its stored system prompt instead of the current one.
 
-        It has to be about the same folder, with the same trust in instruction files of the project.
+        It has to be about the same folder, with the same trust in instruction files of the project, and have the same
+        output style.
         """
+        if style_of(stored) != style_of(current):
+            return False
         before, now = known_environment(stored), known_environment(current)
         is_here = not before.facts or before.facts["Working folder"] == now.facts.get("Working folder")
         return is_here and self._has_project(before) == self._has_project(now)

@@ -27,6 +27,12 @@ _UNFINISHED = {
     "REVERT_HEAD": "a revert is in progress",
     "BISECT_LOG": "a bisection is in progress",
 }
+_REPLACED_BY_STYLES = ("# How to work\n", "# How to speak\n")
+_STYLE = re.compile(r"^# Output style: (.*)$", re.MULTILINE)
+_STYLE_INTRODUCTION = (
+    "The user has chosen how you write your replies. This counts more than what is said above about work and replies. "
+    "It cannot allow what needs the user's approval."
+)
 _COMPACTION = re.compile(r"compact(?:ion)? instructions", re.IGNORECASE)
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)[\s#:]*$")
 
@@ -52,6 +58,19 @@ class LoadedInstructions(Struct, frozen=True):
     """The files in order, the most specific last."""
     problems: tuple[str, ...] = ()
     """Problems to report to the user."""
+
+
+class OutputStyle(Struct, frozen=True):
+    """Instructions on how to write replies, as a section of the system prompt."""
+
+    name: str
+    """Name, on one line."""
+    text: str
+    """The instructions."""
+    description: str = ""
+    """Purpose for the user, on one line."""
+    keeps_coding: bool = False
+    """False if they replace the general instructions on how to work on code and how to write."""
 
 
 class Environment(Struct, frozen=True):
@@ -108,7 +127,12 @@ def describe_environment(cwd: Path) -> Environment:
 
 
 def build_system_prompt(
-    environment: Environment, instructions: Sequence[Instruction], skills: str = "", *, role: str = ""
+    environment: Environment,
+    instructions: Sequence[Instruction],
+    skills: str = "",
+    *,
+    role: str = "",
+    style: OutputStyle | None = None,
 ) -> str:
     """Return the system prompt of a session, which stays the same until its end.
 
@@ -117,9 +141,27 @@ def build_system_prompt(
         instructions: The instruction files.
         skills: Section about skills.
         role: Instructions of a role, in place of those of cinch.
+        style: Output style; None for none.
     """
-    parts = [role or prompt_text("system"), _facts(environment), skills, quoted(instructions)]
+    parts = [_general(role, style), _facts(environment), skills, quoted(instructions)]
     return "\n\n".join(part for part in parts if part)
+
+
+def style_of(system_prompt: str) -> str:
+    """Return the name of the output style in a system prompt; empty for none."""
+    found = _STYLE.search(system_prompt.partition("<instructions file=")[0])
+    return found[1] if found else ""
+
+
+def _general(role: str, style: OutputStyle | None) -> str:
+    """Return the instructions of a role, or else of cinch, with those of an output style."""
+    text = role or prompt_text("system")
+    if style is None:
+        return text
+    if not (role or style.keeps_coding):
+        sections = re.split(r"^(?=# )", text, flags=re.MULTILINE)
+        text = "".join(each for each in sections if not each.startswith(_REPLACED_BY_STYLES)).strip()
+    return f"{text}\n\n# Output style: {_one_line(style.name)}\n\n{_STYLE_INTRODUCTION}\n\n{style.text}"
 
 
 def project_root(cwd: Path) -> Path:

@@ -21,6 +21,7 @@ from cinch_tui.saved_sessions import SessionChoice
 from cinch_tui.trust.prompt import TrustQuestion
 from cinch_tui.trust.store import TrustAnswer
 from cinch_tui.user_input import UserInput
+from extensions.output_styles import LoadedStyles
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.errors import ConfigError, SessionMissing
@@ -54,6 +55,7 @@ class RecordingSession(AgentSession):
         self.mcp = None
         self.options: Options = SimpleNamespace(  # type: ignore[assignment] what commands read
             cwd=Path("/nowhere"),
+            system="",
             environ={"CINCH_KEYRING": "off"},
             paths=SimpleNamespace(data=Path("/nowhere/data")),
             sources=SimpleNamespace(
@@ -65,6 +67,7 @@ class RecordingSession(AgentSession):
             agent=agent,
             options=self.options,
             connect=self._connect,
+            folder=SimpleNamespace(styles=LoadedStyles()),
             hooks=SimpleNamespace(loaded=None, session=None),
             instructions="",
             is_read_only=False,
@@ -81,6 +84,10 @@ class RecordingSession(AgentSession):
         model = self.agent.state.model
         provider, _, model_id = name.partition("/")
         return replace(model, spec=replace(model.spec, provider=provider, model_id=model_id, thinking=level))
+
+    def use_assembly(self, assembly: Assembly, settings: Settings) -> None:
+        """Act on a real agent from now on."""
+        self.options, self.settings, self._assembly = assembly.options, settings, assembly
 
     def take_no_thinking_levels(self) -> None:
         model = self.agent.state.model
@@ -264,6 +271,8 @@ class RecordingHost:
 
 
 if TYPE_CHECKING:
+    from cinch_tui.assembly.assembly import Assembly
+    from cinch_tui.config.settings import Settings
     from cinch_tui.mcp_control import McpControl
     from tools.mcp.auth.browser_login import LoginRequest
 

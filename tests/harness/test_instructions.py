@@ -8,13 +8,16 @@ import pytest
 from fakes.tokens import count_pieces
 
 from harness.context.tokens import estimate_text
+from harness.instructions.changes import EnvironmentReminders
 from harness.instructions.loading import (
     Environment,
     LoadedInstructions,
+    OutputStyle,
     build_system_prompt,
     compaction_instructions,
     describe_environment,
     load_instructions,
+    style_of,
 )
 from harness.instructions.reader import LIMIT_BYTES, Instruction
 
@@ -338,3 +341,26 @@ async def test_files_in_hidden_folders_are_read_each_once(config: Path, reposito
     own = [Path.home() / ".claude/CLAUDE.md", config / "AGENTS.md"]
     assert names == [*own, repository / ".claude/CLAUDE.md", repository / ".cinch/AGENTS.md"]
     assert at_home == own
+
+
+def test_output_style_replaces_the_instructions_about_work_unless_it_keeps_them(tmp_path: Path) -> None:
+    environment = describe_environment(tmp_path)
+    replaced = build_system_prompt(environment, [], style=OutputStyle("Poet\n# Care", "Write in verse."))
+    kept = build_system_prompt(environment, [], style=OutputStyle("brief", "Be brief.", keeps_coding=True))
+
+    headings = [line for line in replaced.splitlines() if line.startswith("# ")]
+    assert headings[:3] == ["# Tools", "# Care", "# Output style: Poet\ufffd# Care"]
+    assert "Write in verse." in replaced
+    assert [heading in kept for heading in ("# How to work\n", "# How to speak\n")] == [True, True]
+    assert kept.index("# How to speak") < kept.index("Be brief.") < kept.index("# Where you are")
+    assert (style_of(kept), style_of(build_system_prompt(environment, []))) == ("brief", "")
+
+
+@pytest.mark.parametrize(("name", "is_kept"), [("brief", True), ("long", False)])
+def test_stored_prompt_is_kept_only_with_the_same_output_style(tmp_path: Path, name: str, *, is_kept: bool) -> None:
+    source = EnvironmentReminders(tmp_path, tmp_path / "config")
+    environment = describe_environment(tmp_path)
+    stored = build_system_prompt(environment, [], style=OutputStyle("brief", "Be brief."))
+    current = build_system_prompt(environment, [], style=OutputStyle(name, "Changed."))
+
+    assert source.fits(stored, current) is is_kept

@@ -14,3 +14,6 @@ class ExtensionSettings(Struct, frozen=True):
         bool,
         held("also use skills, commands, hooks, subagents and rules in .claude, of projects you trust and your own"),
     ] = True
+    output_style: Annotated[
+        str, held("how the model writes its replies; /output-style lists all; empty: the default")
+    ] = ""

@@ -77,6 +77,7 @@ async def test_request_after_a_matching_read_contains_rule_and_file_of_the_folde
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         agent = (await start(trusted=True)).agent
         await agent.prompt("go")
+        await agent.close()
 
     sent = [(str(each.body).count("Use strict"), str(each.body).count("Ask before")) for each in server.requests]
     assert sent == [(0, 0), (0, 0), (1, 1), (1, 1)]

@@ -11,12 +11,13 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, suppress
 from pathlib import Path
 
-from cinch_tui.widgets.prompt.project_files import list_paths
 from extensions.index_text import one_line, shortened
 from harness.errors import NotAFile
 from harness.workspace.disk import read_small_text
+from tools.ripgrep import Ripgrep, RipgrepMissing
 
 MOST_PATHS = 20_000
 """Maximum number of files that are counted."""
@@ -48,17 +49,30 @@ _ENVIRONMENT = re.compile(r"^\[testenv:([^\]]+)\]", re.MULTILINE)
 
 async def survey(folder: Path) -> str:
     """Return facts about a project as Markdown lists."""
-    paths = await list_paths(folder, MOST_PATHS)
-    return await asyncio.to_thread(_describe, folder, paths)
+    files = await _files(folder)
+    return await asyncio.to_thread(_describe, folder, files)
 
 
-def _describe(folder: Path, paths: Sequence[str]) -> str:
-    files = [path for path in paths if not path.endswith("/")]
+async def _files(folder: Path) -> list[str]:
+    """Return the paths of the files that git does not ignore, in order; empty if they cannot be listed."""
+    found: list[str] = []
+    rest = b""
+    with suppress(OSError, NotAFile, RipgrepMissing):
+        async with aclosing(Ripgrep(["--files", "--null", "--sort=path"], folder).chunks()) as chunks:
+            async for chunk in chunks:
+                *names, rest = (rest + chunk).split(b"\0")
+                found += [name.decode("utf-8", "replace") for name in names]
+                if len(found) >= MOST_PATHS:
+                    break
+    return found[:MOST_PATHS]
+
+
+def _describe(folder: Path, files: Sequence[str]) -> str:
     manifests = [path for path in files if path.count("/") <= _DEEPEST_MANIFEST and _MANIFESTS.fullmatch(path)]
     checks = [path for path in files if _CHECKS.fullmatch(path)]
     sections = {
         "Files": [_count(files)] if files else ["none"],
-        "Folders": [f"{path}" for path in paths if path.endswith("/") and path.count("/") == 1],
+        "Folders": list(dict.fromkeys(f"{path.partition('/')[0]}/" for path in files if "/" in path)),
         "Manifests": manifests,
         "Checks and formatting": checks,
         "Instructions and documents": [path for path in files if _DOCUMENTS.fullmatch(path)],

@@ -10,6 +10,8 @@ from fakes.recording_host import RecordingHost
 
 from cinch_tui.assembly.folder import Folder, read_folder
 from cinch_tui.cli.start import config_sources
+from cinch_tui.commands.host import CommandHost
+from cinch_tui.commands.registry import Command, CommandGroup, Invocation, Registry
 from cinch_tui.commands.templates import skill_commands
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
@@ -101,3 +103,25 @@ async def test_commands_send_the_instructions(project: Path):
         ("/skill deploy blog", "blog"),
     ]
     assert skill_commands([]).commands == []
+
+
+async def nothing(host: CommandHost, argument: str) -> None:
+    del host, argument
+
+
+def test_group_that_goes_takes_no_command_of_the_same_name_with_it():
+    own = Command("/review", "", nothing)
+    registry = Registry([CommandGroup("Own", [own])])
+    registry.replace_group(CommandGroup("Files", [Command("/review", "", nothing), Command("/check", "", nothing)]))
+
+    registry.replace_group(CommandGroup("Files"))
+
+    assert (registry.find("/review"), registry.find("/check")) == (own, None)
+
+
+def test_only_commands_that_take_text_have_arguments_of_several_lines():
+    commands = [Command("/a [text]", "", nothing, takes_text=True), Command("/b [text]", "", nothing)]
+    registry = Registry([CommandGroup("Own", commands)])
+
+    assert registry.parse("/a one\ntwo") == Invocation(commands[0], "one\ntwo")
+    assert registry.parse("/b one\ntwo") is None

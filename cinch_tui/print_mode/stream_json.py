@@ -15,7 +15,7 @@ from harness.session.records import Envelope, api_block, assistant_lines, result
 
 
 def init_line(agent: Agent, servers: Sequence[JsonValue] = (), folder: Folder | None = None) -> JsonObject:
-    """Return the first line: the setup of the run, with the status of the MCP servers, and skills and commands."""
+    """Return the first line: the setup of the run, the status of the MCP servers, skills, commands and subagents."""
     state = agent.state
     tools: list[JsonValue] = [tool.name for tool in (*state.available_tools, *state.late.searched)]
     return {
@@ -29,7 +29,7 @@ def init_line(agent: Agent, servers: Sequence[JsonValue] = (), folder: Folder | 
         "mcp_servers": list(servers),
         "permissionMode": _permission_mode(agent),
         "slash_commands": [*_commands(folder)],
-        "agents": [],
+        "agents": [each.name for each in folder.subagents.subagents] if folder else [],
         "skills": [each.name for each in folder.skills] if folder else [],
         "plugins": [],
         "output_style": "default",

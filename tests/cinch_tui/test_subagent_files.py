@@ -16,6 +16,7 @@ from cinch_tui.cli.start import config_sources
 from cinch_tui.config.names import build
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
+from cinch_tui.print_mode.stream_json import init_line
 from cinch_tui.reports.subagents import subagents_report
 from cinch_tui.trust.inventory import inventory
 from cinch_tui.trust.store import TrustStore
@@ -125,12 +126,14 @@ async def test_subagents_of_a_project_come_and_go_with_trust(server: ModelServer
     trust(project)
     await assembly.reload_folder(assembly.options, assembly.settings)
     trusted = description_of_delegation(assembly)
+    started = init_line(assembly.agent, folder=assembly.folder)["agents"]
     (project / ".claude" / "agents" / "reviewer.md").unlink()
     await assembly.reload_folder(assembly.options, assembly.settings)
 
     assert "reviewer" not in untrusted
     assert "- reviewer: Reviews changes" in trusted
     assert description_of_delegation(assembly) == untrusted
+    assert (started, init_line(assembly.agent, folder=assembly.folder)["agents"]) == (["reviewer"], [])
     await assembly.agent.close()
 
 

@@ -18,7 +18,7 @@ from cinch_tui.config.paths import PROJECT_FOLDER, local_config_file, project_co
 from cinch_tui.trust.kinds import CLAUDE, Kind, is_pinned, summarize
 from extensions.locations import files_below, files_of, roots_in
 from harness.errors import NotAFile
-from harness.instructions.loading import instruction_files, project_root
+from harness.instructions.loading import instruction_files, project_files, project_root
 from harness.terminal_text import escape_controls
 from harness.workspace.disk import read_beginning
 
@@ -123,6 +123,17 @@ class _Scan:
         for folder in extension_folders(self._cwd):
             for kind, path in _extensions(folder):
                 self._add(kind, path)
+        self._add_included()
+
+    def _add_included(self) -> None:
+        """Add the files that instruction files and rules include."""
+        texts = [each.path for each in self.found if each.kind in ("instructions", "rules")]
+        if not texts:
+            return
+        known = set(map(os.path.realpath, texts))
+        for path in project_files(self._cwd, [each.path for each in self.found if each.kind == "rules"]):
+            if os.path.realpath(path) not in known:
+                self._add("instructions", Path(os.path.normpath(path)))
 
     def _add(self, kind: Kind, path: Path) -> None:
         if not os.path.lexists(path):

@@ -102,6 +102,18 @@ async def load_instructions(
     return await asyncio.to_thread(_load, cwd.absolute(), config_dir, rules, project=project)
 
 
+def project_files(cwd: Path, rules: Sequence[Path] = ()) -> list[Path]:
+    """Return the instruction files that a project has for `cwd`, those that others include among them. Reads them.
+
+    Args:
+        cwd: Working folder, absolute.
+        rules: Further files of the project.
+    """
+    root = project_root(cwd)
+    loaded = _Loading(InstructionReader(), root, root).load((), _folders(root, cwd), RuleFiles(project=tuple(rules)))
+    return [each.path for each in loaded.instructions]
+
+
 def load_later(cwd: Path, config_dir: Path, folders: Sequence[Path], rules: RuleFiles) -> LoadedInstructions:
     """Load instruction files that apply to a part of a project only, up to 20 KB in all. Never raises.
 
@@ -184,9 +196,14 @@ def _home() -> Path:
 
 def _load(cwd: Path, config_dir: Path, rules: RuleFiles, *, project: bool) -> LoadedInstructions:
     root = project_root(cwd)
-    folders = [folder for folder in (*reversed(cwd.parents), cwd) if project and folder.is_relative_to(root)]
+    folders = _folders(root, cwd) if project else ()
     own = (_home() / ".claude/CLAUDE.md", config_dir / "AGENTS.md")
     return _Loading(InstructionReader(), root, config_dir).load(own, folders, rules)
+
+
+def _folders(root: Path, cwd: Path) -> list[Path]:
+    """Return the folders from the root of a project down to `cwd`."""
+    return [folder for folder in (*reversed(cwd.parents), cwd) if folder.is_relative_to(root)]
 
 
 class _Loading(Struct, frozen=True):

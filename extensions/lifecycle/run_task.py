@@ -11,6 +11,7 @@ from msgspec import Struct
 from extensions.lifecycle.task_types import TaskType
 from harness.agent.limits import Limits, Meter
 from harness.agent.tool_filter import ALWAYS_OFFERED
+from harness.events import CompactionTrigger
 from harness.messages import AssistantMessage, Message, ToolCall, UserMessage
 from harness.ports.hooks import Block, Hooks, Inject, Stop, TurnVerdict
 
@@ -46,7 +47,10 @@ class RunTask(Hooks):
 
     def __init__(self, choose: Choose) -> None:
         self._choose = choose
+        self._prompt_id = ""
         self._task: TaskType | None = None
+        self._message = ""
+        self._is_compacted = False
         self._is_decided = False
         self._meter = Meter(Limits(max_turns=0))
         self._continuations = 0
@@ -60,17 +64,28 @@ class RunTask(Hooks):
             return await self._begin(messages)
         self._meter.turns = turn - 1
         limit = self._meter.exceeded()
-        return Stop(f"{limit.message} for tasks of the type {self._name}") if limit else None
+        if limit:
+            return Stop(f"{limit.message} for tasks of the type {self._name}")
+        # A subagent has its own conversation.
+        if not self._is_compacted or not any(each.id == self._prompt_id for each in messages):
+            return None
+        self._is_compacted = False
+        return Inject(self._message)
 
     async def _begin(self, messages: Sequence[Message]) -> Inject | None:
         prompt = latest_prompt(messages)
         chosen = await self._choose(prompt) if prompt else None
-        if chosen is None:
+        if prompt is None or chosen is None:
             return None
         task = self._task = chosen.task
+        self._prompt_id, self._message = prompt.id, message_for(chosen)
         self._meter.limits = task.limits
         self.counts_cost = task.limits.max_cost > 0
-        return Inject(message_for(chosen)) if prompt and _is_new(messages, prompt) else None
+        return Inject(self._message) if _is_new(messages, prompt) else None
+
+    async def before_compact(self, trigger: CompactionTrigger, tokens: int) -> None:
+        # The summary may lack the message about the task type, which the next turn repeats.
+        self._is_compacted = self._task is not None
 
     async def after_model(self, reply: AssistantMessage) -> None:
         self._meter.ledger.priced += reply.usage

@@ -186,3 +186,16 @@ async def test_each_model_of_a_parallel_run_has_the_type(tmp_path: Path):
         assert isinstance(each.provider, DemoProvider)
         assert "Be brief." in str(each.provider.requests[0].messages)
     assert texts(agent.messages) == ["It crashes.", "[Task type: bug-fix.]\n\nBe brief."]
+
+
+async def test_message_is_repeated_once_after_a_compaction():
+    hook = Session(ChosenTask(TaskType("bug-fix"), "", "Be brief.")).for_run()
+    conversation = [user("It crashes.")]
+    of_subagent = [user("Look around.")]
+    first = await hook.before_turn(conversation, 1)
+
+    await hook.before_compact("auto", 9_000)
+
+    assert await hook.before_turn(of_subagent, 1) is None
+    assert await hook.before_turn(conversation, 2) == first
+    assert await hook.before_turn(conversation, 3) is None

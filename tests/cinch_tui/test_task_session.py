@@ -27,6 +27,7 @@ from cinch_tui.config.paths import find_paths
 from cinch_tui.trust.inventory import inventory
 from cinch_tui.trust.store import TrustStore, session_pins
 from extensions.lifecycle import classification
+from extensions.lifecycle.run_task import RunTask
 from harness.errors import ConfigError
 from harness.events import Notice, UsageAdded
 from harness.ports.interaction import NonInteractive
@@ -182,7 +183,7 @@ async def test_changed_settings_keep_the_task_types(start: Start, server: ModelS
 
     apply_to_agent(assembly.agent, build({"limits.max_turns": 9}), {"limits.max_turns"})
 
-    assert len(assembly.agent.options.hooks) == 2
+    assert any(isinstance(each, RunTask) for each in assembly.agent.options.hooks)
 
 
 async def test_command_lists_and_chooses_types(start: Start, server: ModelServer):
@@ -227,7 +228,6 @@ def test_without_task_types_nothing_is_loaded(tmp_path: Path):
         "options = Options(here, paths, os.environ, config_sources(paths, here), keep_session=False)\n"
         "settings = build({'model.name': 'demo/tour'})\n"
         "assembly = asyncio.run(assemble(options, settings, NonInteractive()))\n"
-        "assert len(assembly.agent.options.hooks) == 1\n"
         "print([name for name in sys.modules if name.startswith(('extensions.lifecycle', 'jinja2', 'dotenv'))])"
     )
     done = run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from cinch_tui.fuzzy_match import did_you_mean
 from extensions.locations import Root, extension_files
 from harness.errors import ConfigError
 from harness.terminal_text import escape_controls
+from providers.installed import has_entry_points
 
 if TYPE_CHECKING:
     from cinch_tui.config.options import Options
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from harness.messages import ModelSpec, Usage, UserMessage
     from harness.ports.provider import Model
 
+GROUP = "cinch.task_classifiers"
 NONE = "none"
 """Name that chooses no task type."""
 
@@ -78,6 +80,7 @@ class TaskSession:
 
             loaded = await asyncio.to_thread(load_task_types, roots)
             self.types, problems = loaded.types, list(loaded.problems)
+            self.classifiers = tuple(await asyncio.to_thread(_installed_classifiers, problems))
         self._attach()
         self._models = self._model_classifiers(settings.model, connect)
         if self.chosen not in ("", NONE, *(each.name for each in self.types)):
@@ -163,6 +166,28 @@ class TaskSession:
         except TemplateError as error:
             self._agent.notify(escape_controls(f"The instructions of the task type are not used: {error}"), "warning")
             return ""
+
+
+def _installed_classifiers(problems: list[str]) -> Iterator[TaskClassifier]:
+    """Yield the classifiers of packages; `problems` receives the errors of others."""
+    if not has_entry_points(GROUP):
+        return
+    # It takes 30 ms to import, and few users need it.
+    from importlib.metadata import entry_points
+
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            loaded: object = entry.load()
+            classifier = loaded() if isinstance(loaded, type) else loaded
+        except Exception as error:  # noqa: BLE001  code of another package; may raise
+            problems.append(escape_controls(f"The task classifier {entry.value} is not used: {error!r}"))
+            continue
+        if callable(getattr(classifier, "classify", None)):
+            yield cast("TaskClassifier", classifier)  # checked when it answers
+        else:
+            problems.append(
+                escape_controls(f"The task classifier {entry.value} is not used: it has no method classify")
+            )
 
 
 def _has_files(roots: Sequence[Root]) -> bool:

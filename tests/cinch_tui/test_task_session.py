@@ -233,3 +233,26 @@ def test_without_task_types_nothing_is_loaded(tmp_path: Path):
     done = run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+async def test_classifier_of_a_package_is_asked_and_a_broken_one_reported(
+    start: Start, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = tmp_path / "packages"
+    info = folder / "by_length-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: by-length\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[cinch.task_classifiers]\nb = by_length:ByLength\nc = by_length:Missing\n")
+    (folder / "by_length.py").write_text(
+        "from extensions.lifecycle.classification import Classification\n"
+        "class ByLength:\n"
+        "    async def classify(self, prompt, types):\n"
+        "        return Classification('feature', 'a short prompt')\n"
+    )
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+    assembly = await start()
+
+    await assembly.agent.prompt("Add a button")
+
+    assert texts_of(assembly.agent)[1] == "[Task type: feature (a short prompt).]"
+    assert any("by_length:Missing is not used" in each for each in assembly.warnings)

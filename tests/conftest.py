@@ -145,6 +145,24 @@ def tmp_path(own_home: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def _own_commands_only() -> Iterator[None]:
+    """Remove the commands that a test has added for skills, files, tasks or MCP servers: the registry is shared."""
+    before = _command_groups()
+    yield
+    if before:
+        from cinch_tui.commands.builtin import builtin_commands
+        from cinch_tui.commands.registry import CommandGroup
+
+        for title in [title for title in _command_groups() if title not in before]:
+            builtin_commands().replace_group(CommandGroup(title))
+
+
+def _command_groups() -> list[str]:
+    module = sys.modules.get("cinch_tui.commands.builtin")
+    return [group.title for group in module.builtin_commands().groups] if module else []
+
+
+@pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     connect = socket.socket.connect
 

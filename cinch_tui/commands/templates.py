@@ -56,6 +56,7 @@ def _command(source: Skill | FileCommand) -> Command:
     name = f"/{source.name}"
     # An argument in angle brackets would be required; whether one is, the instructions decide.
     hint = source.hint.translate({ord("<"): "[", ord(">"): "]", ord("…"): "..."}) or ARGUMENTS
+    hint = hint if hint.startswith("[") else f"[{hint}]"
     summary = source.description[:MAX_SUMMARY_CHARS]
     return Command(f"{name} {hint}", summary, partial(_send, source, name), takes_text=True)
 

@@ -18,6 +18,7 @@ from cinch_tui.screens.picker import Picker
 from cinch_tui.screens.setting_effects import SettingEffects
 from cinch_tui.screens.settings import SettingsScreen
 from cinch_tui.widgets.status_bar import StatusLine
+from harness.agent.policies import LoopDetection
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +55,7 @@ EFFECTS: list[tuple[str, Value, Callable[[CinchApp], object], object]] = [
     ("model.max_tokens", 77, lambda app: app.controller.agent.state.max_tokens, 77),
     ("approval.mode", "on", lambda app: (app.controller.agent.state.approval, "approve:on" in line(app)), ("on", True)),
     ("limits.max_turns", 3, lambda app: app.controller.agent.options.limits.max_turns, 3),
-    ("limits.loop_detection", False, lambda app: len(app.controller.agent.options.hooks), 0),
+    ("limits.loop_detection", False, lambda app: LoopDetection in map(type, app.controller.agent.options.hooks), False),
     ("retry.max_retries", 9, lambda app: app.controller.agent.options.retry.max_retries, 9),
     ("tools.batch_size", 2, lambda app: app.controller.agent.options.execution.concurrency, 2),
     ("steering.queue", "all", lambda app: app.controller.agent.inbox.steering.mode, "all"),

@@ -23,6 +23,7 @@ from extensions.output_styles import DEFAULT, LoadedStyles, load_styles
 from extensions.rules import LoadedRules, load_rules
 from extensions.skills import Skill, load_skills, skills_section
 from extensions.subagents import LoadedSubagents, load_subagents, with_skills
+from harness.execution.dependencies import INSTRUCTIONS as DEPENDENCIES
 from harness.instructions.loading import (
     Environment,
     OutputStyle,
@@ -105,7 +106,8 @@ async def read_folder(options: Options, settings: Settings, root: Path) -> Folde
     own = await own_prompt(settings.prompt.template, root, options.environ)
     styles = await asyncio.to_thread(load_styles, roots)
     style, style_problems = _chosen(styles, settings.extensions.output_style)
-    index = skills_section(skills.skills)
+    order = DEPENDENCIES if settings.tools.dependencies else ""
+    index = "\n\n".join(part for part in (skills_section(skills.skills), order) if part)
     return Folder(
         prompt=options.system
         or build_system_prompt(environment, loaded.instructions, index, role=role or own.text, style=style),

@@ -14,15 +14,17 @@ from harness.agent.later_instructions import add_instructions
 from harness.agent.planning import propose_plan
 from harness.agent.polling import poll_steering
 from harness.agent.run_state import Run
-from harness.approval.assessment import Allowed
+from harness.approval.assessment import DEPENDS_ON, Allowed
 from harness.approval.batch import Batch
 from harness.approval.decide import decide_call, preview_call
 from harness.concurrency import cancel_tasks, raise_if_cancelled
+from harness.execution.dependencies import Dependencies
 from harness.execution.executor import ToolExecutor
 from harness.execution.results import Results
 from harness.execution.schedule import groups_of, locks_for
-from harness.messages import AssistantMessage
+from harness.messages import AssistantMessage, ToolCall
 from harness.ports.hooks import Block
+from harness.ports.tool import ToolOutput
 from harness.risk import Risk
 
 STEERING_GRACE_S = 0.05
@@ -51,13 +53,21 @@ async def skip_tool_calls(run: Run, reply: AssistantMessage) -> None:
     await results.publish_remaining(run.options.cancel_grace_s)
 
 
+def _dependencies(run: Run, calls: Sequence[ToolCall]) -> Dependencies | None:
+    if all(DEPENDS_ON not in call.arguments for call in calls):
+        return None
+    tools = {call.name: run.tool(call.name) for call in calls}
+    return Dependencies(calls, {name: tool.parameters for name, tool in tools.items() if tool is not None})
+
+
 class _Batch:
     def __init__(self, run: Run, reply: AssistantMessage) -> None:
         self.results = Results(run, reply.tool_calls)
         self._run = run
         self._reply = reply
+        self._dependencies = _dependencies(run, reply.tool_calls)
         poll = partial(poll_steering, run) if run.options.get_steering_messages else None
-        self._executor = ToolExecutor(run, self.results, partial(propose_plan, run), poll)
+        self._executor = ToolExecutor(run, self.results, partial(propose_plan, run), poll, self._dependencies)
         self._allowed: list[Allowed] = []
 
     @property
@@ -74,6 +84,9 @@ class _Batch:
         for call in calls:
             if not self.results.may_begin():
                 return
+            if self._dependencies is not None and (problem := self._dependencies.problem(call)):
+                self.results.record(call, ToolOutput.failure(f"{problem}, so it did not run."))
+                continue
             match await decide_call(run, call, context(call), stop_reason, batch):
                 case Allowed() as allowed:
                     self._allowed.append(allowed)
@@ -86,7 +99,8 @@ class _Batch:
 
     async def execute(self) -> None:
         """Run the allowed calls, group by group. Calls that have not started when the user steers are skipped."""
-        for group in groups_of(self._allowed, self._run.options.execution.concurrency):
+        allowed = self._dependencies.ordered(self._allowed) if self._dependencies else self._allowed
+        for group in groups_of(allowed, self._run.options.execution.concurrency):
             if not self.results.may_begin():
                 break
             await self._run_together(group)
@@ -94,7 +108,7 @@ class _Batch:
         self.results.may_begin()
 
     async def _run_together(self, group: Sequence[Allowed]) -> None:
-        locks = locks_for(group, self._run.workspace.root)
+        locks = locks_for(group, self._run.workspace.root, self._dependencies)
         tasks = [asyncio.create_task(self._executor.execute(each, locks, place)) for place, each in enumerate(group)]
         try:
             await self._wait(tasks)

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from harness.approval.paths import PathFacts
 
 
+DEPENDS_ON = "depends_on"
+"""Argument of any call: the calls of the same reply that it waits for; see `harness.execution.dependencies`."""
+
+
 class ApprovalOptions(Protocol):
     """The options that approval needs."""
 
@@ -94,6 +98,8 @@ class Allowed(Struct, frozen=True):
     """Files outside the workspace that the call may change."""
     real_paths: tuple[str, ...] = ()
     """Paths of the call with links resolved when it was approved; empty if nothing needs to be checked."""
+    is_ordered: bool = False
+    """True if the model has declared which calls of the reply it waits for."""
 
 
 Outcome: TypeAlias = Allowed | ToolOutput
@@ -120,11 +126,25 @@ def checked(run: CallContext, call: ToolCall, stop_reason: StopReason) -> Outcom
     if not run.permissions.mode.allows(tool):
         return ToolOutput.failure(_excluded(call.name, run.permissions.mode))
     try:
+        given, is_ordered = without_dependencies(call.arguments, tool.parameters)
         # A copy, so that a tool cannot change the arguments in the history.
-        arguments = tool.validate(deepcopy(call.arguments))
+        arguments = tool.validate(deepcopy(given))
     except InvalidArguments as error:
         return ToolOutput.failure(str(error))
-    return Allowed(call, tool, arguments, tool.risk(arguments))
+    return Allowed(call, tool, arguments, tool.risk(arguments), is_ordered=is_ordered)
+
+
+def without_dependencies(arguments: JsonObject, schema: JsonObject) -> tuple[JsonObject, bool]:
+    """Return the arguments for the tool, and True if the call declares what it waits for.
+
+    A parameter with the name `depends_on` in the schema of the tool stays an argument.
+    """
+    if DEPENDS_ON not in arguments:
+        return arguments, False
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and DEPENDS_ON in properties:
+        return arguments, False
+    return {name: value for name, value in arguments.items() if name != DEPENDS_ON}, True
 
 
 def evaluate_policy(run: CallContext, wanted: Allowed) -> Decision:
@@ -188,7 +208,7 @@ async def preview(wanted: Allowed, decision: Decision, context: ToolContext) -> 
 def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Outcome:
     """Return the call with other arguments and a note for the model, or the output if it is rejected."""
     try:
-        valid = wanted.tool.validate(deepcopy(arguments))
+        valid = wanted.tool.validate(deepcopy(without_dependencies(arguments, wanted.tool.parameters)[0]))
     except InvalidArguments as error:
         return ToolOutput.failure(str(error))
     return replace(

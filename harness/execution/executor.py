@@ -17,6 +17,7 @@ from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
 from harness.execution.cache import Lookup, lookup_of
 from harness.execution.context import ExecutionContext
+from harness.execution.dependencies import Dependencies
 from harness.execution.repeats import without_repetition
 from harness.execution.results import UNSTOPPABLE, Results, timed_out
 from harness.execution.schedule import ResourceLocks
@@ -37,7 +38,12 @@ class ToolExecutor:
     """Executes the calls of one reply."""
 
     def __init__(
-        self, run: ExecutionContext, results: Results, propose_plan: ProposePlan, poll: Poll | None = None
+        self,
+        run: ExecutionContext,
+        results: Results,
+        propose_plan: ProposePlan,
+        poll: Poll | None = None,
+        dependencies: Dependencies | None = None,
     ) -> None:
         """Execute the calls of `results`.
 
@@ -46,11 +52,13 @@ class ToolExecutor:
             results: Receives the result of each call.
             propose_plan: Submits a plan to the user.
             poll: Queues new steering messages; called after each call.
+            dependencies: Calls that calls wait for.
         """
         self._run = run
         self._results = results
         self._propose_plan = propose_plan
         self._poll = poll
+        self._dependencies = dependencies
         self._asking = asyncio.Lock()
         self._polling = asyncio.Lock()
         # Tools announce that the spill folder is readable, which must hold for any workspace.
@@ -64,6 +72,12 @@ class ToolExecutor:
             try:
                 await locks.acquire(place)
                 if not self._may_begin:
+                    return
+                failed = self._results.failed(self._dependencies.of(call)) if self._dependencies else None
+                if failed is not None:
+                    self._results.record(
+                        call, ToolOutput.failure(f"Skipped: the call of {failed} that it depends on failed.")
+                    )
                     return
                 await self._begin(allowed)
                 if run.hooks and not self._is_stopped:

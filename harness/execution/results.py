@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -51,6 +51,12 @@ class Results:
     def results(self) -> tuple[ToolResult, ...]:
         """All results in call order; valid once `close` was called."""
         return tuple(self._results[call.id] for call in self._calls)
+
+    def failed(self, call_ids: Iterable[str]) -> str | None:
+        """Return the tool of the first of these calls that has no result yet, or an error; None if all succeeded."""
+        names = {call.id: call.name for call in self._calls}
+        results = ((each, self._results.get(each)) for each in call_ids)
+        return next((names[each] for each, result in results if result is None or result.is_error), None)
 
     def may_begin(self) -> bool:
         """Check the inbox: once the user has steered or interrupted, no further call of this reply starts."""

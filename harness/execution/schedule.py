@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from msgspec import Struct
 
 from harness.approval.assessment import Allowed
 from harness.execution.context import Concurrency
+from harness.execution.dependencies import Dependencies
 from harness.risk import Risk
 from harness.workspace.path_policy import real_paths
 
@@ -33,19 +34,25 @@ class Claim(Struct, frozen=True):
     """Files it uses; empty if unknown."""
     is_exclusive: bool = False
     """True if no other call may run at the same time."""
+    is_ordered: bool = False
+    """True if the model has declared which calls it waits for: it waits for no other because of unknown effects."""
 
     def conflicts(self, other: Claim) -> bool:
-        """Return True if one call changes what the other uses, or cannot name what it changes."""
+        """Return True if this call has to wait for an earlier one.
+
+        One of them changes what the other uses, or cannot name what it changes.
+        """
         if self.is_exclusive or other.is_exclusive:
             return True
         if self.is_free or other.is_free or not (self.changes or other.changes):
             return False
         if any(claim.changes and not claim.paths for claim in (self, other)):
-            return True
+            return not self.is_ordered
         return any(_overlap(mine, theirs) for mine in self.paths for theirs in other.paths)
 
 
-def claim_of(risk: Risk, root: Path) -> Claim:
+def claim_of(risk: Risk, root: Path, *, is_ordered: bool = False) -> Claim:
+    """Return the resources of a call; `is_ordered` if the model has declared which calls it waits for."""
     match risk.access:
         case "exclusive":
             return Claim(is_free=False, changes=True, paths=(), is_exclusive=True)
@@ -53,9 +60,10 @@ def claim_of(risk: Risk, root: Path) -> Claim:
             return Claim(is_free=True, changes=False, paths=())
         case "read":
             # A call that does not name its files may read any.
-            return Claim(is_free=False, changes=False, paths=real_paths(risk.paths, root) or (os.sep,))
+            paths = real_paths(risk.paths, root) or (os.sep,)
+            return Claim(is_free=False, changes=False, paths=paths, is_ordered=is_ordered)
         case "by_level":
-            return Claim(risk.level == "none", risk.changes, real_paths(risk.paths, root) or ())
+            return Claim(risk.level == "none", risk.changes, real_paths(risk.paths, root) or (), is_ordered=is_ordered)
 
 
 def _overlap(one: str, other: str) -> bool:
@@ -70,8 +78,15 @@ class ResourceLocks:
     No call waits for a later one, which rules out a deadlock.
     """
 
-    def __init__(self, claims: Sequence[Claim]) -> None:
+    def __init__(self, claims: Sequence[Claim], dependencies: Mapping[int, Set[int]] = {}) -> None:
+        """Create the locks.
+
+        Args:
+            claims: Resources of the calls, in the order in which they begin.
+            dependencies: Places of the calls that a call waits for, by its own place.
+        """
         self._claims = dict(enumerate(claims))
+        self._dependencies = dependencies
         self._next = len(claims)
         self._changed = asyncio.Event()
 
@@ -91,8 +106,11 @@ class ResourceLocks:
 
     def _is_blocked(self, place: int) -> bool:
         claim = self._claims.get(place)
-        return claim is not None and any(
-            other < place and claim.conflicts(theirs) for other, theirs in self._claims.items()
+        if claim is None:
+            return False
+        required = self._dependencies.get(place, frozenset())
+        return any(
+            other in required or (other < place and claim.conflicts(theirs)) for other, theirs in self._claims.items()
         )
 
     def _notify(self) -> None:
@@ -100,6 +118,16 @@ class ResourceLocks:
         self._changed = asyncio.Event()
 
 
-def locks_for(group: Sequence[Allowed], root: Path) -> ResourceLocks:
+def locks_for(group: Sequence[Allowed], root: Path, dependencies: Dependencies | None = None) -> ResourceLocks:
     """Return the locks of a group; a single call needs none."""
-    return ResourceLocks([claim_of(each.risk, root) for each in group] if len(group) > 1 else ())
+    if len(group) == 1:
+        return ResourceLocks(())
+    claims = [claim_of(each.risk, root, is_ordered=each.is_ordered) for each in group]
+    if dependencies is None:
+        return ResourceLocks(claims)
+    places = {each.call.id: place for place, each in enumerate(group)}
+    required = {
+        place: {places[name] for name in dependencies.of(each.call) if name in places}
+        for place, each in enumerate(group)
+    }
+    return ResourceLocks(claims, required)

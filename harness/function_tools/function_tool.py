@@ -44,8 +44,8 @@ class About(TypedDict, total=False):
     """True if equal arguments give equal results until something changes."""
     deferred: bool
     """True if the tool is rarely used: if there are several, the model searches for them; see `is_deferred`."""
-    exclusive: bool
-    """True if a call must run alone. By default, calls of one reply run concurrently."""
+    concurrent: bool
+    """False if a call must run alone; by default, calls of one reply run at the same time."""
     paths: Sequence[str]
     """Parameters that contain file paths; a call waits for others that change the same files."""
 
@@ -116,7 +116,7 @@ class SchemaTool(OwnTool):
 
 
 def _access(paths: Sequence[str], about: About) -> Access:
-    if about.get("exclusive", False):
+    if not about.get("concurrent", True):
         return "exclusive"
     return "by_level" if paths else "shared"
 
@@ -203,8 +203,9 @@ def tool(
     exception becomes the error that the model receives. Every call needs approval unless `risk` is "none" or "read".
 
     A function that is not async runs in a thread. It should call `context.raise_if_cancelled()` regularly, because
-    nothing else stops it; after a cancellation its result is discarded. Calls run concurrently unless they are
-    `exclusive`, or `paths` names parameters that contain paths and two calls use the same file.
+    nothing else stops it; after a cancellation its result is discarded. Calls run concurrently, unless the
+    tool is declared with `concurrent=False`, or `paths` names parameters that contain paths and two calls use the same
+    file.
 
     Args:
         function: Function or coroutine function with type hints.

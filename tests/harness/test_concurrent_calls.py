@@ -50,7 +50,7 @@ async def test_sync_function_tools_run_concurrently_in_threads(make_agent):
 
 
 async def test_an_exclusive_function_tool_runs_alone(make_agent, record):
-    @tool(exclusive=True, risk="none")
+    @tool(concurrent=False, risk="none")
     async def alone() -> None:
         """Runs alone."""
         for _ in range(20):

@@ -30,6 +30,10 @@ class ToolSettings(Struct, frozen=True):
     concurrency: Annotated[
         Concurrency, Setting("tool calls of one reply: parallel, as far as they do not conflict, or sequential")
     ] = "parallel"
+    dependencies: Annotated[
+        bool,
+        Setting("explain to the model how a call names calls of the same reply that it waits for", applies=NEXT_START),
+    ] = False
     batch_size: Annotated[int, Setting("how many run at the same time with parallel; 0: all", 0)] = 0
     timeout_s: Annotated[float, Setting("time limit of a call, in seconds; 0: the tool's own limit", 0)] = 0.0
     max_result_chars: Annotated[

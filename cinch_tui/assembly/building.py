@@ -13,6 +13,7 @@ from cinch_tui.agent_hooks import AgentHooks
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_tools import ApiTools
 from cinch_tui.assembly.assembly import Assembly, use_instructions
+from cinch_tui.assembly.dialects import chosen_dialect
 from cinch_tui.assembly.folder import read_folder
 from cinch_tui.assembly.skill_access import SkillAccess
 from cinch_tui.assembly.subagent_roles import SubagentRoles
@@ -106,6 +107,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         fallback=fallback.models,
         compact_model=next(iter(summarizers.models), None),
         spill_dir=spill_dir,
+        dialect=chosen_dialect(settings.tools.dialect),
         get_reminders=reminders,
         get_instructions=path_instructions,
     )

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from harness.agent.hosted_tools import request_specs
 from harness.agent.limits import with_price
-from harness.agent.model_request import in_own_task, provider_errors, request_of
+from harness.agent.model_request import in_own_task, provider_errors, request_of, stream_reply
 from harness.agent.reminders import mode_reminder
 from harness.agent.reply import ReplyBuilder, read_reply
 from harness.agent.retry import retry_delay
@@ -249,7 +249,7 @@ class SummaryQuestion:
                 request = (
                     await self._in_context(request, question) if question.in_context else _alone(request, question)
                 )
-                reading = read_reply(model.provider.stream(request), builder)
+                reading = read_reply(stream_reply(run.options, model, request), builder)
                 return await in_own_task(reading, run.options.cancel_grace_s, self._abandon)
         finally:
             self._record(builder.usage)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from harness.agent.hosted_tools import request_specs
 from harness.agent.limits import with_price
-from harness.agent.model_request import as_stream_error, in_own_task, provider_errors, request_of
+from harness.agent.model_request import as_stream_error, in_own_task, provider_errors, request_of, stream_reply
 from harness.agent.planning import count_turn
 from harness.agent.prompt_cache import miss_text
 from harness.agent.reply import ReplyBuilder
@@ -214,7 +214,7 @@ class _ModelCall:
         run = self._run
         last_yield = time.monotonic()
         run.state.reply = builder
-        deltas = self._model.provider.stream(request)
+        deltas = stream_reply(run.options, self._model, request)
         try:
             async for delta in deltas:
                 # The provider may have swallowed the cancellation, or a subscriber just stopped the run.

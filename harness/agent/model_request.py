@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from harness.agent.options import AgentOptions
 from harness.agent.run_state import State
 from harness.concurrency import cancel_tasks, is_cancelled
+from harness.deltas import Delta
 from harness.errors import ProviderError, StreamError
 from harness.messages import ModelSpec
-from harness.ports.provider import Request
+from harness.ports.provider import Model, Request
 
 T = TypeVar("T")
 
@@ -34,6 +35,12 @@ async def request_of(options: AgentOptions, state: State, spec: ModelSpec, sessi
         cache=options.cache,
         transport=options.transport,
     )
+
+
+def stream_reply(options: AgentOptions, model: Model, request: Request) -> AsyncIterator[Delta]:
+    """Stream the reply of a model, in the dialect that the options choose for it."""
+    dialect = options.dialect(model.spec) if options.dialect else None
+    return dialect.stream(model.provider, request) if dialect else model.provider.stream(request)
 
 
 @contextmanager

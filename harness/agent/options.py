@@ -22,7 +22,8 @@ from harness.context.policy import ContextPolicy
 from harness.execution.context import Execution
 from harness.inbox import QueueMode
 from harness.instructions.loading import LoadedInstructions
-from harness.messages import Message
+from harness.messages import Message, ModelSpec
+from harness.ports.dialect import Dialect
 from harness.ports.hooks import Hooks
 from harness.ports.interaction import NonInteractive, UserInteraction
 from harness.ports.permission_policy import PermissionPolicy, PolicyFunction
@@ -146,6 +147,8 @@ class AgentOptions(Struct, frozen=True):
     """
     tool_filter: ToolFilter | None = None
     """Selects the tools to offer; None offers all."""
+    dialect: Callable[[ModelSpec], Dialect | None] | None = None
+    """Returns the dialect in which a model is offered the tools, or None; subagents and summaries have it, too."""
     routing: Routing | None = None
     """Chooses a model per turn; None always uses the agent's model."""
     fallback: Sequence[Model] = ()

@@ -14,7 +14,7 @@ from harness.agent.agent_base import AgentBase
 from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.hosted_tools import request_specs
 from harness.agent.limits import with_price
-from harness.agent.model_request import request_of
+from harness.agent.model_request import request_of, stream_reply
 from harness.agent.reply import ReplyBuilder, read_reply
 from harness.agent.tool_search import with_sent_calls
 from harness.context.pipeline import side_context
@@ -115,7 +115,7 @@ async def _answer(
     model = agent.state.model
     builder = ReplyBuilder(request.spec, agent.history.call_ids)
     try:
-        reply = await read_reply(model.provider.stream(request), builder, on_text)
+        reply = await read_reply(stream_reply(agent.options, model, request), builder, on_text)
         await model.info.load()
     finally:
         usage = _record_usage(agent, model, builder.usage, source)

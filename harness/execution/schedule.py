@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence, Set
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from msgspec import Struct
 
@@ -63,7 +63,10 @@ def claim_of(risk: Risk, root: Path, *, is_ordered: bool = False) -> Claim:
             paths = real_paths(risk.paths, root) or (os.sep,)
             return Claim(is_free=False, changes=False, paths=paths, is_ordered=is_ordered)
         case "by_level":
-            return Claim(risk.level == "none", risk.changes, real_paths(risk.paths, root) or (), is_ordered=is_ordered)
+            # A search names the folder that it reads as an access.
+            searched = () if risk.changes else tuple(str(PurePath(each.cwd, each.path)) for each in risk.accesses)
+            paths = real_paths((*risk.paths, *searched), root) or ()
+            return Claim(risk.level == "none", risk.changes, paths, is_ordered=is_ordered)
 
 
 def _overlap(one: str, other: str) -> bool:

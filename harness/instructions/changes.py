@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from harness.instructions.loading import (
+    INSTRUCTION_FILE,
     NO_RULES,
     LoadedInstructions,
     describe_environment,
@@ -119,7 +120,7 @@ def known_environment(system_prompt: str, messages: Sequence[Message] = ()) -> K
     facts, files = dict[str, str](), dict[str, str]()
     for text in (system_prompt, *_reminders(messages, _HEAD)):
         # Files may contain lines that look like facts.
-        facts |= dict(_FACT.findall(text.partition("<instructions file=")[0]))
+        facts |= dict(_FACT.findall(text.partition(INSTRUCTION_FILE)[0]))
         files |= _quoted_files(text)
     return KnownEnvironment(facts, files)
 

@@ -27,6 +27,8 @@ _UNFINISHED = {
     "REVERT_HEAD": "a revert is in progress",
     "BISECT_LOG": "a bisection is in progress",
 }
+INSTRUCTION_FILE = "<instructions file="
+"""Beginning of each instruction file in a system prompt; they follow everything else."""
 _REPLACED_BY_STYLES = ("# How to work\n", "# How to speak\n")
 _STYLE = re.compile(r"^# Output style: (.*)$", re.MULTILINE)
 _STYLE_INTRODUCTION = (
@@ -161,7 +163,7 @@ def build_system_prompt(
 
 def style_of(system_prompt: str) -> str:
     """Return the name of the output style in a system prompt; empty for none."""
-    found = _STYLE.search(system_prompt.partition("<instructions file=")[0])
+    found = _STYLE.search(system_prompt.partition(INSTRUCTION_FILE)[0])
     return found[1] if found else ""
 
 
@@ -265,7 +267,7 @@ def quoted(instructions: Sequence[Instruction]) -> str:
 def quoted_file(instruction: Instruction) -> str:
     """Return one instruction file as it is quoted for the model."""
     path, text = _one_line(str(instruction.path)), _escaped(instruction.text)
-    return f'<instructions file="{path}">\n{text}\n</instructions>'
+    return f'{INSTRUCTION_FILE}"{path}">\n{text}\n</instructions>'
 
 
 def compaction_instructions(prompt: str) -> str:

@@ -150,6 +150,20 @@ async def test_command_runs_exclusively_except_with_calls_that_touch_nothing(mak
     assert done.index("start note") < done.index("start shell")
 
 
+async def test_search_waits_for_edits_of_the_files_in_its_folder(make_agent, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("old\n")
+    searches = (Call("grep", {"pattern": "old|new"}), Call("find_files", {"pattern": "*.txt"}))
+    reply = Reply((Call("read_file", {"path": "a.txt"}),))
+    changes = Reply((edit("a.txt", "old", "new"), Call("write_file", {"path": "b.txt", "content": "x"}), *searches))
+    agent = make_agent(reply, changes, "done", tools=builtin_tools(), approval="off")
+
+    await agent.prompt("go")
+
+    *_, found, files = results_of(agent)
+    assert "1: new" in found.text
+    assert "b.txt" in files.text
+
+
 async def test_edits_of_different_files_run_concurrently(make_agent):
     meeting = asyncio.Barrier(2)
     tools = [together("one", meeting, risk="edit"), together("two", meeting, risk="edit")]

@@ -27,6 +27,14 @@ class ToolSettings(Struct, frozen=True):
     disabled: Annotated[
         tuple[str, ...], Setting("tools that are neither offered nor run, as names or globs", applies=NEXT_START)
     ] = ()
+    dialect: Annotated[
+        tuple[str, ...],
+        Setting(
+            'names and parameters of the tools for the model, as NAME or "MODEL=NAME" with a glob for models, such as '
+            '"anthropic/*=claude": cinch; claude, those of Claude Code',
+            applies=NEXT_START,
+        ),
+    ] = ()
     concurrency: Annotated[
         Concurrency, Setting("tool calls of one reply: parallel, as far as they do not conflict, or sequential")
     ] = "parallel"

@@ -1,0 +1,1 @@
+"""Dialects: the tools of cinch under the names that models know from other agents."""

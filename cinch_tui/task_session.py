@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from msgspec import Struct
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from cinch_tui.fuzzy_match import did_you_mean
 from extensions.locations import Root, extension_files
+from harness.entry_points import PackageObjects, created
 from harness.errors import ConfigError
 from harness.terminal_text import escape_controls
-from providers.installed import has_entry_points
 
 if TYPE_CHECKING:
     from cinch_tui.config.options import Options
@@ -80,7 +80,9 @@ class TaskSession:
 
             loaded = await asyncio.to_thread(load_task_types, roots)
             self.types, problems = loaded.types, list(loaded.problems)
-            self.classifiers = tuple(await asyncio.to_thread(_installed_classifiers, problems))
+            packages = package_classifiers()
+            self.classifiers = tuple(await asyncio.to_thread(packages.usable))
+            problems += packages.problems()
         self._attach()
         self._models = self._model_classifiers(settings.model, connect)
         if self.chosen not in ("", NONE, *(each.name for each in self.types)):
@@ -168,26 +170,17 @@ class TaskSession:
             return ""
 
 
-def _installed_classifiers(problems: list[str]) -> Iterator[TaskClassifier]:
-    """Yield the classifiers of packages; `problems` receives the errors of others."""
-    if not has_entry_points(GROUP):
-        return
-    # It takes 30 ms to import, and few users need it.
-    from importlib.metadata import entry_points
+def package_classifiers() -> PackageObjects[TaskClassifier]:
+    """Return the task classifiers of packages."""
+    return PackageObjects(GROUP, _classifier)
 
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        try:
-            loaded: object = entry.load()
-            classifier = loaded() if isinstance(loaded, type) else loaded
-        except Exception as error:  # noqa: BLE001  code of another package; may raise
-            problems.append(escape_controls(f"The task classifier {entry.value} is not used: {error!r}"))
-            continue
-        if callable(getattr(classifier, "classify", None)):
-            yield cast("TaskClassifier", classifier)  # checked when it answers
-        else:
-            problems.append(
-                escape_controls(f"The task classifier {entry.value} is not used: it has no method classify")
-            )
+
+def _classifier(found: object, name: str) -> TaskClassifier:
+    del name
+    classifier = created(found)
+    if not callable(getattr(classifier, "classify", None)):
+        raise ConfigError("it has no method classify")
+    return cast("TaskClassifier", classifier)  # checked when it answers
 
 
 def _has_files(roots: Sequence[Root]) -> bool:

@@ -14,7 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from cinch_tui.commands.builtin import builtin_commands, installed_groups  # noqa: E402  the path comes first
+from cinch_tui.commands.builtin import builtin_commands  # noqa: E402  the path comes first
+from cinch_tui.commands.packages import package_commands  # noqa: E402
 from cinch_tui.commands.registry import Command  # noqa: E402
 from cinch_tui.config.api_tables import API_TABLE  # noqa: E402
 from cinch_tui.config.names import SettingKey, keys, open_tables  # noqa: E402
@@ -34,7 +35,7 @@ def with_tables(page: str) -> str:
 
 
 def _commands() -> Iterator[str]:
-    installed = {group.title for group in installed_groups()}
+    installed = {group.title for group in package_commands().usable()}
     for group in builtin_commands().groups:
         if group.title not in installed:
             yield f"### {group.title}\n"

@@ -10,6 +10,7 @@ from typing import get_args
 import msgspec
 
 from harness.deltas import Delta
+from harness.entry_points import describe_error
 from harness.errors import CinchError, ConfigError, StreamError
 from harness.ports.provider import Request
 from providers.endpoint import Endpoint
@@ -96,11 +97,6 @@ def _is_sound(delta: object) -> bool:
 def find_fault(plugin: ProviderPlugin, name: str, protocols: Collection[str]) -> str | None:
     """Return what prevents a plugin from being the provider of that name, or None."""
     return next(_faults(plugin, name, protocols), None)
-
-
-def describe_error(error: BaseException) -> str:
-    """Return an exception as one line that is safe to print."""
-    return plain(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
 def _faults(plugin: ProviderPlugin, name: str, protocols: Collection[str]) -> Iterator[str]:

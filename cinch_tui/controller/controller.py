@@ -177,6 +177,7 @@ class SessionController(ChatSession):
                 reason = str(error)
 
     async def _take_over(self, assembly: Assembly) -> None:
+        from cinch_tui.commands.packages import package_commands
         from cinch_tui.controller.bridge import Bridge
         from harness.approval.modes import PLAN
 
@@ -198,7 +199,8 @@ class SessionController(ChatSession):
         await self._show_all(agent.history.stored or agent.history.messages)
         if self._loaded is not None:
             collect_garbage()
-        for warning in (*self.options.notices, *assembly.warnings, *await assembly.mcp.start()):
+        commands = await asyncio.to_thread(package_commands().problems)
+        for warning in (*self.options.notices, *assembly.warnings, *commands, *await assembly.mcp.start()):
             self.notice(warning, "warning")
         self._apply_folder()
         self.sender.ready.set()

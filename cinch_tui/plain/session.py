@@ -11,6 +11,7 @@ from cinch_tui.agent_session import NOT_READY, READ_ONLY, AgentSession, resume_h
 from cinch_tui.assembly.building import assemble, wanted_session
 from cinch_tui.attached_files import attach_files
 from cinch_tui.cli.start import collect_garbage
+from cinch_tui.commands.packages import package_commands
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.images.image_loader import LoadedImage, attachments
@@ -83,7 +84,8 @@ class PlainSession(AgentSession):
         agent.subscribe(Notifications(self.menus.presence, self._call_user, self.settings.ui.notify_after_s).receive)
         self._renderer = LineRenderer(self.writer, agent, show_thinking=self.settings.ui.show_thinking)
         agent.subscribe(self._renderer)
-        for warning in (*self.options.notices, *assembly.warnings, *await assembly.mcp.start()):
+        commands = await asyncio.to_thread(package_commands().problems)
+        for warning in (*self.options.notices, *assembly.warnings, *commands, *await assembly.mcp.start()):
             self.notice(warning, "warning")
         self._apply_folder()
         self.notice(f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}")

@@ -7,8 +7,9 @@ import pytest
 from fakes.recording_host import RecordingHost
 
 from cinch_tui.api_keys.leak_check import TypedKey, take_keys
-from cinch_tui.commands.builtin import builtin_commands, installed_groups
+from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.host import CommandHost
+from cinch_tui.commands.packages import package_commands
 from cinch_tui.commands.registry import DESTRUCTIVE, CommandGroup, Declined, Invocation, Registry, UnknownCommand
 from cinch_tui.commands.session import is_planning
 from cinch_tui.widgets.prompt.completion import CommandCompletion
@@ -251,14 +252,17 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_commands_are_brought_by_installed_packages():
-    families = list(installed_groups())
+    families = package_commands().usable()
 
     assert [command.name for family in families for command in family.commands] == ["/deploy"]
+    broken, odd = package_commands().problems()
+    assert broken.startswith("the command 'broken' of the package deploying 1.0 cannot be used: AttributeError: ")
+    assert "expected a CommandGroup, not function; update the package" in odd
 
 
 @pytest.mark.usefixtures("package")
 async def test_a_fault_of_another_package_is_reported_and_ends_nothing():
-    host, registry = RecordingHost(), Registry((), installed_groups())
+    host, registry = RecordingHost(), Registry((), package_commands().usable())
     (deploy,) = registry.commands
 
     begun = await registry.run(Invocation(deploy, ""), host)

@@ -255,4 +255,4 @@ async def test_classifier_of_a_package_is_asked_and_a_broken_one_reported(
     await assembly.agent.prompt("Add a button")
 
     assert texts_of(assembly.agent)[1] == "[Task type: feature (a short prompt).]"
-    assert any("by_length:Missing is not used" in each for each in assembly.warnings)
+    assert any("the task classifier 'c' of the package by-length 1" in each for each in assembly.warnings)

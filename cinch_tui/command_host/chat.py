@@ -222,11 +222,15 @@ class ChatCommandHost:
 
     async def ask_several(self, models: Sequence[str], prompt: str) -> None:
         from cinch_tui.controller.parallel_run import ParallelRun
+        from harness.parallel.evaluators import find_strategy
 
         try:
             if len(models) < 2:
                 raise ConfigError("/parallel takes two models or more: /parallel <model> <model> -- prompt")
             connect, level = self.session.assembly.connect, self.session.agent.state.model.spec.thinking
+            evaluator = self.session.settings.parallel.evaluator
+            if evaluator:
+                await asyncio.to_thread(find_strategy, evaluator, self.session.agent.state.model)
             connected = [await asyncio.to_thread(connect, name, level) for name in models]
             for model in connected:
                 # Their prices are shown at the end of the run.
@@ -235,7 +239,7 @@ class ChatCommandHost:
             typed = f"/parallel {' '.join(models)} -- {prompt}" if prompt else f"/parallel {' '.join(models)}"
             self._chat.prompt.restore(typed)
             raise
-        self.session.sender.parallel_run = run = ParallelRun(self.session, connected)
+        self.session.sender.parallel_run = run = ParallelRun(self.session, connected, evaluator)
         if prompt:
             self._chat.send(prompt)
         else:

@@ -19,7 +19,13 @@ from cinch_tui.config.tables.model import (
     ProviderSettings,
     RetrySettings,
 )
-from cinch_tui.config.tables.runs import LimitSettings, PlanSettings, SteeringSettings, SubagentSettings
+from cinch_tui.config.tables.runs import (
+    LimitSettings,
+    ParallelSettings,
+    PlanSettings,
+    SteeringSettings,
+    SubagentSettings,
+)
 from cinch_tui.config.tables.tasks import EnvironmentSettings, PromptSettings, TaskSettings
 from cinch_tui.config.tables.tools import ApprovalSettings, McpSettings, PermissionSettings, ToolSettings, WebSettings
 from cinch_tui.config.tables.ui import SessionSettings, UiSettings
@@ -41,6 +47,7 @@ class Settings(Struct, frozen=True):
     plan: Annotated[PlanSettings, NEXT_START] = PlanSettings()
     steering: Annotated[SteeringSettings, NEXT_PROMPT] = SteeringSettings()
     subagents: Annotated[SubagentSettings, NEXT_PROMPT] = SubagentSettings()
+    parallel: Annotated[ParallelSettings, NEXT_PROMPT] = ParallelSettings()
     mcp: Annotated[McpSettings, NEXT_START] = McpSettings()
     extensions: Annotated[ExtensionSettings, NEXT_START] = ExtensionSettings()
     tasks: Annotated[TaskSettings, NEXT_START] = TaskSettings()

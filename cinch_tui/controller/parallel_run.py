@@ -23,7 +23,7 @@ from harness.parallel.variant import ParallelVariant
 from harness.ports.provider import Model
 
 VARIANT_INSTRUCTIONS = (
-    "Several models answer this prompt in parallel, and the user chooses one answer. Only read-only tools are "
+    "Several models answer this prompt in parallel, and one of the answers is chosen. Only read-only tools are "
     "available: explore as needed, then answer. Where something should be changed, describe the change."
 )
 PICK_TITLE = "Continue with which answer?"
@@ -31,24 +31,33 @@ NOT_PICKED = "No answer is chosen yet; /parallel pick asks again"
 
 
 class ParallelRun:
-    """Sends the next prompt to several models; the session continues with the answer that the user picks."""
+    """Sends the next prompt to several models; the session continues with one of the answers.
 
-    def __init__(self, controller: ChatSession, models: Sequence[Model]) -> None:
+    Args:
+        controller: The session.
+        models: The models.
+        evaluator: Name of the strategy that chooses the answer; empty: the user picks it.
+    """
+
+    def __init__(self, controller: ChatSession, models: Sequence[Model], evaluator: str = "") -> None:
         self._controller = controller
         self._models = models
+        self._evaluator = evaluator
         self.names: Sequence[str] = numbered([model.spec.name for model in models])
         self._pick_requested = asyncio.Event()
         self._is_waiting = False
 
     async def ask(self, prompt: Prompt) -> None:
-        """Ask all models and let the user pick; return at the end of the run."""
+        """Ask all models; return at the end of the run with the chosen answer."""
         agent = self._controller.agent
         unsubscribe = agent.subscribe(VariantView(self._controller.view.widgets, self.names).receive)
         system_prompt = f"{agent.state.system_prompt}\n\n{VARIANT_INSTRUCTIONS}"
         try:
-            await run_parallel(
-                agent, prompt, [ParallelVariant(model, system_prompt=system_prompt) for model in self._models], self
-            )
+            variants = [ParallelVariant(model, system_prompt=system_prompt) for model in self._models]
+            chosen = await run_parallel(agent, prompt, variants, self._evaluator or self)
+            if self._evaluator and chosen.selected_index is not None:
+                reason = chosen.reason and f" ({chosen.reason})"
+                self._controller.notice(f"Chosen by {self._evaluator}: {self.names[chosen.selected_index]}{reason}")
         finally:
             unsubscribe()
             # Failed answers cost something, too.

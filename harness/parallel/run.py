@@ -28,6 +28,7 @@ from harness.events import (
 )
 from harness.messages import Message, Usage
 from harness.parallel.adoption import adopt
+from harness.parallel.evaluators import find_strategy
 from harness.parallel.selection import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
 from harness.parallel.variant import ParallelVariant, VariantRunner
 
@@ -50,7 +51,10 @@ class ParallelResult(Struct, frozen=True):
 
 
 async def run_parallel(
-    agent: Agent, prompt: Prompt | Continuation, branches: Sequence[ParallelVariant], strategy: Strategy = PickFirst()
+    agent: Agent,
+    prompt: Prompt | Continuation,
+    branches: Sequence[ParallelVariant],
+    strategy: Strategy | str = PickFirst(),
 ) -> ParallelResult:
     """Run a prompt, or continue, with each configuration, and select one of the outcomes.
 
@@ -63,19 +67,22 @@ async def run_parallel(
         agent: The agent.
         prompt: Text, content blocks or messages, or a `Continuation`.
         branches: The configurations.
-        strategy: Selects one of the outcomes.
+        strategy: Selects one of the outcomes, or the name of such a strategy: `first`, `fewest-tokens`, `most-tokens`,
+            `judge` for the agent's model, or the name of one in an installed package.
 
     Raises:
         AlreadyRunning: A run is active.
-        ConfigError: There is no configuration, or too many for the strategy.
+        ConfigError: There is no configuration, too many for the strategy, or no such strategy.
         NoMessages, InvalidContinue: There is nothing to continue.
     """
     if agent.is_running:
         raise AlreadyRunning("a run is active: wait until it ends, or abort it")
     if not branches:
         raise ConfigError("name at least one configuration to run")
+    # Checked before anything is paid for.
+    if isinstance(strategy, str):
+        strategy = find_strategy(strategy, agent.state.model)
     if isinstance(strategy, Transparent):
-        # Checked before anything is paid for.
         strategy.admit(len(branches))
     contest = _Contest(agent, branches, strategy)
     result = await agent.run(replace(_run_request(agent, prompt), work=contest.work))
@@ -176,6 +183,8 @@ class _Contest:
             return Selection(first, reason="the only one that succeeded")
         try:
             choice = await self._strategy.choose(prompts, self.outcomes)
+            if not isinstance(choice, Selection):  # pyright: ignore[reportUnnecessaryIsInstance] user-supplied strategy
+                raise TypeError(f"expected a Selection, not {type(choice).__name__}")
         except Exception as error:  # user-supplied strategy; may raise. The answers are paid for
             logger.exception("the choice between parallel runs failed")
             message = f"The selection failed ({type(error).__name__}: {error}), so the first answer is used."

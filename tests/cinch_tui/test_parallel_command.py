@@ -11,6 +11,7 @@ from fakes.chat import until
 from fakes.model_server import ModelServer
 from fakes.recording_host import RecordingHost
 from fakes.script import Failure, Item, Reply
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from cinch_tui.app.app import CinchApp
@@ -18,6 +19,7 @@ from cinch_tui.cli.arguments import parse_arguments
 from cinch_tui.cli.start import prepare
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation
+from cinch_tui.config.tables.runs import ParallelSettings
 from cinch_tui.controller.parallel_run import numbered
 from cinch_tui.screens.picker import Picker
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, UserBlock
@@ -110,6 +112,29 @@ async def test_each_model_answers_under_its_name_and_the_picked_one_continues(ap
         assert [block.source for block in blocks(app, ReplyBlock)] == ["Let me see.", "It is the disk."]
         assert [block.source for block in blocks(app, UserBlock)] == ["why is it slow?"]
         assert sorted(asked(server)) == ["careful", "careful", "quick"]
+
+
+async def test_configured_evaluator_chooses_instead_of_the_user(app: CinchApp):
+    app.controller.settings = replace(app.controller.settings, parallel=ParallelSettings("most-tokens"))
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why is it slow?")
+        await until(pilot, lambda: app.controller.sender.parallel_run is None and history(app)[1:])
+
+        assert history(app)[-1] == "It is the disk."
+        notices = [block.source for block in blocks(app, NoticeBlock)]
+        assert any("Chosen by most-tokens: anthropic/careful (the most tokens" in each for each in notices)
+
+
+async def test_unknown_evaluator_is_reported_before_a_model_is_asked(app: CinchApp, server: ModelServer):
+    app.controller.settings = replace(app.controller.settings, parallel=ParallelSettings("shortest"))
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why?")
+        await until(pilot, lambda: blocks(app, NoticeBlock))
+
+        (notice,) = blocks(app, NoticeBlock)
+        assert notice.source.startswith("There is no evaluator 'shortest'; known are first, fewest-tokens")
+        assert app.controller.view.prompt.user_input.text == "/parallel anthropic/quick anthropic/careful -- why?"
+        assert not asked(server)
 
 
 async def test_the_session_continues_with_its_model_although_only_others_ran(app: CinchApp):

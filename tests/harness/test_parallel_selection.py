@@ -129,16 +129,28 @@ async def test_messages_queued_meanwhile_stay_queued_when_all_fail(make_agent):
     assert [each.text for each in agent.inbox.follow_up.messages] == ["later"]
 
 
-async def test_failing_strategy_loses_no_answer(make_agent, record):
+class Wrong:
+    async def choose(self, prompts, outcomes):
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("strategy", "error"),
+    [
+        (Take(0, error=RuntimeError("broke")), "RuntimeError: broke"),
+        (Wrong(), "TypeError: expected a Selection, not int"),
+    ],
+)
+async def test_failing_strategy_loses_no_answer(make_agent, record, strategy, error: str):
     agent = make_agent("never asked")
     happened = record(agent)
     branches = [ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))]
 
-    done = await run_parallel(agent, "hi", branches, Take(0, error=RuntimeError("broke")))
+    done = await run_parallel(agent, "hi", branches, strategy)
 
     assert said(agent) == ["hi", "A"]
     assert [each.text for each in happened.of(Notice)] == [
-        "The selection failed (RuntimeError: broke), so the first answer is used."
+        f"The selection failed ({error}), so the first answer is used."
     ]
     assert own(happened.events)[3:6] == ["ParallelStart", "Notice", "ParallelEnd"]
     assert done.reason == "the selection failed"

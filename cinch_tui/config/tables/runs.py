@@ -54,3 +54,13 @@ class SubagentSettings(Struct, frozen=True):
         int, tighten("tokens that all subagents of a run may use together; 0: only the run's limit", 0)
     ] = 0
     result_chars: Annotated[int, Setting("characters of a subagent's report returned to the agent; 0: all", 0)] = 4000
+
+
+class ParallelSettings(Struct, frozen=True):
+    evaluator: Annotated[
+        str,
+        held(
+            "what chooses among the answers of /parallel: first, fewest-tokens, most-tokens, judge (the model of the "
+            "session), or the name of one in a package; empty: you"
+        ),
+    ] = ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cinch_tui.assembly.folder import extension_roots
+from cinch_tui.installed_packages import reserved_tool_names
 from cinch_tui.permissions import is_enabled
 from cinch_tui.plugin_folders import outside_plugins
 from cinch_tui.trust.prompt import folder_state, skipped_notices
@@ -87,16 +88,8 @@ class ScriptTools(Hooks):
     def _use(self, loaded: LoadedScripts) -> list[str]:
         from cinch_tui.web_options import secret_variables
         from extensions.script_tool import ScriptTool
-        from harness.agent.tool_search import CALL_TOOL, FIND_TOOLS
-        from tools.builtin import CLASSES, OPTIONAL_CLASSES
 
-        reserved = {
-            *CLASSES,
-            *OPTIONAL_CLASSES,
-            FIND_TOOLS,
-            CALL_TOOL,
-            *(tool.name for tool in self._agent.state.tools),
-        }
+        reserved = reserved_tool_names() | {tool.name for tool in self._agent.state.tools}
         usable = [script for script in loaded.scripts if script.name not in reserved]
         hidden = (script for script in loaded.scripts if script.name in reserved)
         self._scripts = {script.path: script for script in usable}

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual.app import App, SuspendNotSupported
 from textual.events import Event, Key, Paste
 from textual.screen import Screen
@@ -73,6 +74,8 @@ class CinchApp(App[object]):
         self._add_filters(options.environ)
         self.theme_switch = ThemeSwitch(self, settings.ui.theme, options.paths, options.environ)
         self._set_initial_theme(self.theme_switch.initial_theme())
+        if problem := self.theme_switch.problem:
+            options = replace(options, notices=(*options.notices, problem))
         self._title = WindowTitle(options.cwd.name, is_wanted=settings.ui.title)
         if settings.ui.motion == "reduced":
             self.animation_level = "none"

@@ -6,8 +6,9 @@ import os
 import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, cast, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from cinch_tui.config.paths import Paths
+    from cinch_tui.installed_packages import Toml
+    from harness.entry_points import PackageObjects
 
 BUILTIN_FOLDER = Path(__file__).resolve().parents[2] / "themes"
 DEFAULT_THEME = "cinch-dark"
@@ -41,7 +44,8 @@ _KEYS = {"based_on", "variables", *_SWITCHES, *_COLOURS}
 MAX_THEME_BYTES = 256 * 1024
 """Bytes of a theme."""
 
-Toml: TypeAlias = dict[str, object]
+PACKAGES = Path("theme of a package")
+"""Parent of the paths that name themes of packages."""
 
 
 def theme_names(folders: Sequence[Path] = (BUILTIN_FOLDER,)) -> tuple[str, ...]:
@@ -49,20 +53,40 @@ def theme_names(folders: Sequence[Path] = (BUILTIN_FOLDER,)) -> tuple[str, ...]:
 
 
 def load_theme(name: str, folders: Sequence[Path] = (BUILTIN_FOLDER,)) -> Theme:
-    """Return the theme of that name from the first folder that contains it.
+    """Return the theme of that name from the first folder that contains it, else from an installed package.
 
     Raises:
-        ConfigError: The theme does not exist or its file is invalid.
+        ConfigError: The theme does not exist or is invalid.
     """
     path = _find(name, folders, "")
-    return _theme(path, _resolved_table(path, folders, ()))
+    try:
+        return _theme(path, _resolved_table(path, folders, ()))
+    except ConfigError as error:
+        if path.parent != PACKAGES:
+            raise
+        raise _packages().unusable(name, str(error).removeprefix(f"{path}: ")) from error
 
 
 def _find(name: str, folders: Sequence[Path], asked_by: str) -> Path:
+    """Return the file of a theme; for one of a package, a path that only names it in errors."""
     path = next((path for folder in folders if (path := folder / f"{name}.toml").is_file()), None)
-    if path is None:
-        raise ConfigError(f"{asked_by}unknown theme {name!r}{_suggestion(name, theme_names(folders))}")
-    return path
+    if path is not None:
+        return path
+    packages = _packages()
+    found = packages.get(name)
+    if found is None:
+        known = [*theme_names(folders), *packages.names]
+        raise ConfigError(f"{asked_by}unknown theme {name!r}{_suggestion(name, known)}")
+    if isinstance(found, ConfigError):
+        raise ConfigError(str(found))
+    return PACKAGES / name
+
+
+@cache
+def _packages() -> PackageObjects[Toml]:
+    from cinch_tui.installed_packages import package_themes  # not before the first paint
+
+    return package_themes()
 
 
 def _suggestion(name: str, known: Sequence[str]) -> str:
@@ -88,10 +112,7 @@ def _resolved_table(path: Path, folders: Sequence[Path], derived: tuple[Path, ..
 
 
 def _read(path: Path) -> Toml:
-    try:
-        table: Toml = tomllib.loads(read_small_text(path, MAX_THEME_BYTES))
-    except (OSError, NotAFile, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+    table = _of_package(path.name) if path.parent == PACKAGES else _of_file(path)
     for key in table:
         if key not in _KEYS:
             raise ConfigError(f"{path}: unknown key {key!r}{_suggestion(key, sorted(_KEYS))}")
@@ -100,6 +121,18 @@ def _read(path: Path) -> Toml:
         if key in table:
             _colour(path, key, table[key])
     return table
+
+
+def _of_file(path: Path) -> Toml:
+    try:
+        return tomllib.loads(read_small_text(path, MAX_THEME_BYTES))
+    except (OSError, NotAFile, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def _of_package(name: str) -> Toml:
+    found = _packages().get(name)
+    return dict(found) if isinstance(found, dict) else {}
 
 
 def _theme(path: Path, table: Toml) -> Theme:
@@ -184,6 +217,8 @@ class ThemeSwitch:
     def __init__(self, app: App[object], chosen: str, paths: Paths, environ: Mapping[str, str]) -> None:
         self._app = app
         self.chosen = chosen
+        self.problem = ""
+        """The reason why the chosen theme, one of a package, is not used at the start; empty if it is."""
         self._environ = environ
         self.background_file = paths.state / "background.json"
         self._folders = (paths.config / "themes", BUILTIN_FOLDER)
@@ -214,11 +249,17 @@ class ThemeSwitch:
         """
         # Checked even if another theme is shown, so that a misspelled name is reported.
         if self.chosen != AUTO:
-            load_theme(self.chosen, self._folders)
+            try:
+                load_theme(self.chosen, self._folders)
+            except ConfigError as error:
+                # A package may have been updated or disabled.
+                if _packages().get(self.chosen) is None:
+                    raise
+                self.chosen, self.problem = AUTO, str(error)
         return self._ready(self._colours.name(self.chosen))
 
     def names(self) -> tuple[str, ...]:
-        return (AUTO, *theme_names(self._folders))
+        return (AUTO, *sorted({*theme_names(self._folders), *_packages().names}))
 
     def choose(self, name: str) -> None:
         """Show this from now on.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -20,6 +21,7 @@ from cinch_tui.assembly.subagent_roles import SubagentRoles
 from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
+from cinch_tui.installed_packages import package_hooks, package_tools
 from cinch_tui.mcp_session import McpSession
 from cinch_tui.models.connecting import OptionalModels, choose_model, optional_models
 from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules
@@ -31,6 +33,7 @@ from harness.agent.agent import Agent
 from harness.execution.spill import forget_old_spills
 from harness.instructions.changes import EnvironmentReminders
 from harness.messages import new_id
+from harness.ports.hooks import Hooks
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model
 from harness.ports.tool import Tool
@@ -45,6 +48,21 @@ if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
 
 TOUR = "demo/tour"
+
+
+class _PackageParts(NamedTuple):
+    """Parts of the agent that installed packages add."""
+
+    tools: Sequence[Tool]
+    hooks: Sequence[Hooks]
+    problems: Sequence[str]
+
+    @classmethod
+    def load(cls) -> _PackageParts:
+        """Import the packages, if there are any."""
+        tools, hooks = package_tools(), package_hooks()
+        usable = [tool for each in tools.usable() for tool in each]
+        return cls(usable, hooks.usable(), [*tools.problems(), *hooks.problems()])
 
 
 async def assemble(
@@ -90,17 +108,17 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     await asyncio.to_thread(forget_old_spills, spill_dir.parent)
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
     folder = await read_folder(options, settings, root)
-    available = _tools(settings, keys)
+    packages = await asyncio.to_thread(_PackageParts.load)
+    available = [*_tools(settings, keys), *packages.tools]
     rules, warnings = load_rules(options, settings, root)
     access, roles = SkillAccess(options, settings, workspace, rules), SubagentRoles(folder)
     tools = roles.with_subagents(access.tools([each for each in available if is_enabled(each, settings)], folder))
     fallback, summarizers = await asyncio.to_thread(_other_models, settings, keys)
-    warnings += [*fallback.problems, *summarizers.problems]
     reminders = EnvironmentReminders(root, options.paths.config)
     path_instructions = PathInstructions(root, options.paths.config)
     use_instructions(folder, reminders, path_instructions)
     here = replace(
-        agent_options(settings, headless=options.headless),
+        agent_options(settings, packages.hooks, headless=options.headless),
         workspace=workspace,
         user=user,
         grants=rules,
@@ -129,7 +147,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         roles,
         AgentHooks(agent),
         ScriptTools(agent, options, settings),
-        warnings=[*folder.problems, *warnings],
+        warnings=[*folder.problems, *packages.problems, *warnings, *fallback.problems, *summarizers.problems],
     )
     roles.agent, roles.connect = agent, assembly.connect
     return assembly

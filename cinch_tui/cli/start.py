@@ -19,6 +19,7 @@ from cinch_tui.config.paths import MANAGED_FILE, Paths, find_paths, local_config
 from cinch_tui.config.setting import Value
 from cinch_tui.config.settings import Settings
 from cinch_tui.user_input import Attachment
+from harness.entry_points import disable_packages
 from harness.errors import CinchError, ConfigError
 
 YOUNG_OBJECTS = 10_000
@@ -61,6 +62,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         config = load_config(sources)
         options = _options(arguments, sources, config, cwd)
         options = replace(options, agent=agent.file, notices=(*options.notices, *filter(None, [agent.notice])))
+    disable_packages(config.settings.extensions.disabled_packages)
     if config.settings.model.name.startswith("local/"):
         # Before the app starts, so that progress is shown on the normal screen.
         from cinch_tui.subcommands.pull import pull_if_missing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -22,10 +22,11 @@ from harness.ports.provider import NO_CACHE, CacheStrategy
 
 if TYPE_CHECKING:
     from harness.agent.agent import Agent
+    from harness.ports.hooks import Hooks
 
 
-def agent_options(settings: Settings, *, headless: bool) -> AgentOptions:
-    """Return the options that come from settings; the caller adds the workspace and the user interaction."""
+def agent_options(settings: Settings, hooks: Sequence[Hooks] = (), *, headless: bool) -> AgentOptions:
+    """Return the options of settings, with hooks; the caller adds the workspace and the user interaction."""
     limits, tools, subagents = settings.limits, settings.tools, settings.subagents
     is_batched = tools.concurrency == "parallel" and tools.batch_size > 0
     return AgentOptions(
@@ -57,7 +58,7 @@ def agent_options(settings: Settings, *, headless: bool) -> AgentOptions:
             token_budget=subagents.max_tokens,
             result_chars=subagents.result_chars,
         ),
-        hooks=(LoopDetection(),) if limits.loop_detection else (),
+        hooks=(LoopDetection(), *hooks) if limits.loop_detection else tuple(hooks),
         max_tokens=settings.model.max_tokens or None,
         window=context_policy(settings.context),
     )

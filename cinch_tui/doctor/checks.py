@@ -22,12 +22,14 @@ from cinch_tui.config.layers import load_config
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import Paths, load_json
 from cinch_tui.doctor.findings import Finding, lines
+from cinch_tui.doctor.packages import package_findings
 from cinch_tui.doctor.service import Timeouts, check_service, check_setup
 from cinch_tui.doctor.targets import Target, configured_targets, named_targets
 from cinch_tui.models.connecting import ModelChoice, full_name
+from harness.entry_points import disable_packages
 from harness.errors import ConfigError
 from harness.workspace.disk import is_there
-from providers.installed import BUILTIN, all_presets, preset_for, problems
+from providers.installed import BUILTIN, all_presets, preset_for
 from providers.model_catalog.local_servers import find_local_servers
 from tools.ripgrep import RipgrepMissing, ripgrep_path
 
@@ -76,6 +78,7 @@ def setup_for(options: Options, in_use: ModelChoice | None = None) -> Setup:
         config = load_config(options.sources)
     except ConfigError as error:
         return Setup(KeyStore(paths, os.environ), error, chosen, options)
+    disable_packages(config.settings.extensions.disabled_packages)
     keys = KeyStore(paths, config.environ)
     named, last = config.settings.model, load_json(paths.choice_file, ModelChoice)
     if named.name:
@@ -144,8 +147,7 @@ def _report_all(findings: Iterable[Finding], report: OnFinding) -> None:
 
 def _overview(setup: Setup, targets: Sequence[Target], request: CheckRequest) -> Iterator[Finding]:
     yield from _without_service([choice.name for choice in setup.chosen])
-    for problem in problems():
-        yield Finding("note", "providers", problem)
+    yield from package_findings()
     for choice in setup.chosen:
         if choice.name.partition("/")[0] in BUILTIN:
             continue

@@ -31,6 +31,7 @@ from cinch_tui.models.offers import (
     window_text,
 )
 from cinch_tui.print_mode.output import Output
+from harness.entry_points import disable_packages
 from harness.errors import ConfigError
 from harness.messages import JsonObject
 from providers.installed import each_preset, find_preset, problems
@@ -104,7 +105,9 @@ def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
         out.write_text(HELP)
         return 0
     paths = find_paths(os.environ)
-    store = KeyStore(paths, load_config(config_sources(paths, cwd)).environ)
+    config = load_config(config_sources(paths, cwd))
+    disable_packages(config.settings.extensions.disabled_packages)
+    store = KeyStore(paths, config.environ)
     if "--providers" in query.flags:
         _show_providers(store, out)
         return 0

@@ -26,7 +26,7 @@ def test_the_package_of_a_preset_is_built_installed_and_answers(tmp_path: Path):
     source.mkdir()
     (source / "cinch_acme.py").write_text(PRESET, encoding="utf-8")
     (source / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
-    pip_install(source, tmp_path / "installed")
+    pip_install([source], tmp_path / "installed")
 
     with ModelServer([Reply("Good day.")]) as server:
         command = ["-p", "Hello", "-m", "acme", "--base-url", server.openai_url]

@@ -17,3 +17,7 @@ class ExtensionSettings(Struct, frozen=True):
     output_style: Annotated[
         str, held("how the model writes its replies; /output-style lists all; empty: the default")
     ] = ""
+    disabled_packages: Annotated[
+        tuple[str, ...],
+        held("names of installed Python packages whose providers, tools, commands, hooks … are not used"),
+    ] = ()

@@ -1,0 +1,5 @@
+"""The theme `dusk`."""
+
+from pathlib import Path
+
+DUSK = Path(__file__).with_name("cinch_dusk.toml")

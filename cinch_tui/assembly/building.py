@@ -14,7 +14,7 @@ from cinch_tui.agent_hooks import AgentHooks
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_tools import ApiTools
 from cinch_tui.assembly.assembly import Assembly, use_instructions
-from cinch_tui.assembly.dialects import chosen_dialect
+from cinch_tui.assembly.dialects import CATS, chosen_dialect, dialect_name
 from cinch_tui.assembly.folder import read_folder
 from cinch_tui.assembly.skill_access import SkillAccess
 from cinch_tui.assembly.subagent_roles import SubagentRoles
@@ -109,7 +109,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
     folder = await read_folder(options, settings, root)
     packages = await asyncio.to_thread(_PackageParts.load)
-    available = [*_tools(settings, keys), *packages.tools]
+    available = [*_tools(settings, keys, model), *packages.tools]
     rules, warnings = load_rules(options, settings, root)
     access, roles = SkillAccess(options, settings, workspace, rules), SubagentRoles(folder)
     tools = roles.with_subagents(access.tools([each for each in available if is_enabled(each, settings)], folder))
@@ -125,7 +125,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         fallback=fallback.models,
         compact_model=next(iter(summarizers.models), None),
         spill_dir=spill_dir,
-        dialect=chosen_dialect(settings.tools.dialect),
+        dialect=chosen_dialect(settings.tools.dialect, model.spec),
         get_reminders=reminders,
         get_instructions=path_instructions,
     )
@@ -170,13 +170,19 @@ def _originals(options: Options, agent: Agent, spill_dir: Path) -> Snapshots:
     return originals
 
 
-def _tools(settings: Settings, keys: KeyStore) -> list[Tool]:
+def _tools(settings: Settings, keys: KeyStore, model: Model) -> list[Tool]:
     tools = builtin_tools(
         secrets=secret_variables,
         compression=settings.tools.bash_compression,
         optional=OPTIONAL_TOOLS,
         web=web_options(settings.web, keys),
     )
+    if dialect_name(settings.tools.dialect, model.spec) == CATS:
+        # Imported here because few users choose it.
+        from tools.dialects.cats.tools import REPLACED, cats_tools
+
+        own = cats_tools(secrets=secret_variables, compression=settings.tools.bash_compression)
+        tools = [*own, *(tool for tool in tools if tool.name not in REPLACED)]
     # With a depth of 0 the model has no tool for subagents.
     return [tool for tool in tools if tool.name != "delegate_subagent" or settings.subagents.max_depth > 0]
 

@@ -11,29 +11,34 @@ from harness.errors import ConfigError
 from harness.messages import ModelSpec
 from harness.ports.dialect import Dialect
 
-OWN = "cinch"
-NAMES = (OWN, "claude")
+OWN, CLAUDE, CATS = NAMES = ("cinch", "claude", "cats")
 
 
-def chosen_dialect(entries: Sequence[str]) -> Callable[[ModelSpec], Dialect | None] | None:
+def chosen_dialect(entries: Sequence[str], start: ModelSpec) -> Callable[[ModelSpec], Dialect | None] | None:
     """Return a function that chooses the dialect of a model; None if all have the names of cinch.
+
+    `cats` has tools of its own, so the model of the start decides about it, for the whole session.
 
     Args:
         entries: Names of dialects, each for all models, or `PATTERN=NAME` for those whose name matches; the first one
             that fits a model counts.
+        start: Model of the start.
 
     Raises:
         ConfigError: A dialect does not exist.
     """
     pairs = [_parsed(entry) for entry in entries]
-    if not any(name != OWN for _, name in pairs):
+    if dialect_name(entries, start) == CATS:
+        return lambda _: _dialect(CATS)
+    if not any(name == CLAUDE for _, name in pairs):
         return None
+    return lambda spec: _dialect(CLAUDE) if dialect_name(entries, spec) == CLAUDE else None
 
-    def choose(spec: ModelSpec) -> Dialect | None:
-        name = next((name for pattern, name in pairs if fnmatchcase(spec.name, pattern)), OWN)
-        return None if name == OWN else _dialect(name)
 
-    return choose
+def dialect_name(entries: Sequence[str], spec: ModelSpec) -> str:
+    """Return the name of the dialect of a model."""
+    pairs = [_parsed(entry) for entry in entries]
+    return next((name for pattern, name in pairs if fnmatchcase(spec.name, pattern)), OWN)
 
 
 def _parsed(entry: str) -> tuple[str, str]:
@@ -46,8 +51,11 @@ def _parsed(entry: str) -> tuple[str, str]:
 
 @cache
 def _dialect(name: str) -> Dialect:
-    del name
     # Imported here because few users choose a dialect.
+    if name == CATS:
+        from tools.dialects.cats.tools import cats_dialect
+
+        return cats_dialect()
     from tools.dialects.claude import claude_dialect
 
     return claude_dialect()

@@ -17,6 +17,7 @@ from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.approval.rules import parse_rule
 from harness.approval.store import RuleStore
+from harness.messages import ModelSpec
 from harness.workspace.workspace import Workspace
 from providers import connect
 from tools import builtin_tools
@@ -50,7 +51,7 @@ async def agent(server: ModelServer, tmp_path: Path) -> AsyncIterator[Agent]:
         user=ScriptedUser(),
         approval="off",
         grants=RuleStore(rules=[parse_rule("bash(git push:*)", "deny")]),
-        dialect=chosen_dialect(["anthropic/*=claude"]),
+        dialect=chosen_dialect(["anthropic/*=claude"], ModelSpec("anthropic", "claude-x")),
     )
     model = connect("anthropic/claude-x", base_url=server.url, api_key="sk-x")
     prompt = 'Use read_file.\n\n<instructions file="AGENTS.md">\nread_file is our function\n</instructions>'
@@ -99,12 +100,13 @@ async def test_requests_have_names_schemas_and_history_of_the_dialect(agent: Age
 
 
 def test_first_entry_that_fits_a_model_chooses_its_dialect():
-    choose = chosen_dialect(["openai/*=cinch", "claude"])
+    openai, anthropic = ModelSpec("openai", "gpt-5"), ModelSpec("anthropic", "a")
+    choose = chosen_dialect(["openai/*=cinch", "claude"], openai)
     assert choose is not None
-    openai, anthropic = connect("openai/gpt-5", api_key="x").spec, connect("anthropic/a", api_key="x").spec
 
     assert choose(openai) is None
     assert getattr(choose(anthropic), "name", "") == "claude"
-    assert chosen_dialect(["cinch"]) is None
+    assert chosen_dialect(["cinch", "anthropic/*=cats"], openai) is None
+    assert getattr((chosen_dialect(["anthropic/*=cats"], anthropic) or choose)(openai), "name", "") == "cats"
     with pytest.raises(ConfigError, match=r"there is no dialect 'claud'.*claude"):
-        chosen_dialect(["anthropic/*=claud"])
+        chosen_dialect(["anthropic/*=claud"], openai)

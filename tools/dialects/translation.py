@@ -46,18 +46,20 @@ class ToolNames(Struct, frozen=True):
 class RenamedTools(Dialect):
     """A dialect with the same tools under other names."""
 
-    def __init__(self, name: str, tools: Mapping[str, ToolNames]) -> None:
+    def __init__(self, name: str, tools: Mapping[str, ToolNames], mentions: Mapping[str, str] = {}) -> None:
         """Create a dialect.
 
         Args:
             name: Its name.
             tools: Names in the dialect by the names of the tools.
+            mentions: Names in texts for the model of tools that the agent does not have, by those of cinch.
         """
         self._name = name
         self._tools = tools
         self._own = {each.name: own for own, each in tools.items()}
+        self._mentions = {own: each.name for own, each in tools.items()} | dict(mentions)
         # Without an underscore, such as `grep`, it may be an ordinary word.
-        mentioned = "|".join(re.escape(each) for each in tools if "_" in each)
+        mentioned = "|".join(re.escape(each) for each in self._mentions if "_" in each)
         self._mentioned = re.compile(rf"\b(?:{mentioned})\b")
 
     @property
@@ -101,7 +103,7 @@ class RenamedTools(Dialect):
         )
 
     def _renamed_text(self, text: str) -> str:
-        return self._mentioned.sub(lambda match: self._tools[match[0]].name, text)
+        return self._mentioned.sub(lambda match: self._mentions[match[0]], text)
 
     def _sent_spec(self, spec: ToolSpec) -> ToolSpec:
         names = self._tools.get(spec.name)

@@ -31,7 +31,7 @@ class ToolSettings(Struct, frozen=True):
         tuple[str, ...],
         Setting(
             'names and parameters of the tools for the model, as NAME or "MODEL=NAME" with a glob for models, such as '
-            '"anthropic/*=claude": cinch; claude, those of Claude Code',
+            '"anthropic/*=claude": cinch; claude, those of Claude Code; cats, those of trustee',
             applies=NEXT_START,
         ),
     ] = ()

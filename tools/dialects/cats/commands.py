@@ -34,7 +34,7 @@ class RunCommandTool(CatsTool[RunCommandParameters]):
         self._bash = bash
 
     def risk_of(self, arguments: RunCommandParameters) -> Risk:
-        return self._bash.risk_of(_bash(arguments))
+        return replace(self._bash.risk_of(_bash(arguments)), rule_name=self._bash.name)
 
     async def preview_of(self, arguments: RunCommandParameters, context: ToolContext) -> View | ToolOutput | None:
         return await self._bash.preview_of(_bash(arguments), context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -21,6 +21,9 @@ from tools.typed import Parameters
 
 MOST_LISTED = 5
 SNIPPET_CHARS = 60
+
+
+_Number: TypeAlias = Annotated[int, Meta(ge=1)]
 
 
 class FileParameters(Parameters):
@@ -92,7 +95,7 @@ class _Attempt:
 class ReplaceTextParameters(FileParameters):
     old_text: Annotated[str, Meta(min_length=1, description="The text to replace, exactly as in the file.")]
     new_text: Annotated[str, Meta(description="The new text.")]
-    occurrence: Annotated[int | None, Meta(ge=1, description="Which of several places to replace, from 1.")] = None
+    occurrence: Annotated[_Number | None, Meta(description="Which of several places to replace, from 1.")] = None
 
 
 class ReplaceTextTool(EditingTool[ReplaceTextParameters]):
@@ -107,7 +110,7 @@ class ReplaceTextTool(EditingTool[ReplaceTextParameters]):
 
 class DeleteTextParameters(FileParameters):
     text_to_delete: Annotated[str, Meta(min_length=1, description="The text, exactly as in the file.")]
-    occurrence: Annotated[int | None, Meta(ge=1, description="Which of several places to delete, from 1.")] = None
+    occurrence: Annotated[_Number | None, Meta(description="Which of several places to delete, from 1.")] = None
 
 
 class DeleteTextTool(EditingTool[DeleteTextParameters]):

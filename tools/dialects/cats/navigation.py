@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
@@ -12,10 +12,12 @@ from harness.risk import Risk
 from tools.dialects.cats.window import NoParameters, WindowTool
 from tools.typed import Parameters
 
+_Number: TypeAlias = Annotated[int, Meta(ge=1)]
+
 
 class OpenParameters(Parameters):
     path: Annotated[str, Meta(min_length=1, description="The file, relative to the working folder or absolute.")]
-    line_number: Annotated[int | None, Meta(ge=1, description="Line to show in the middle of the window.")] = None
+    line_number: Annotated[_Number | None, Meta(description="Line to show in the middle of the window.")] = None
 
 
 class OpenTool(WindowTool[OpenParameters]):

@@ -1,0 +1,64 @@
+"""List of the tools of the dialect `cats`, and the tools of cinch that they replace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from harness.ports.tool import Tool
+from tools.bash import BashTool
+from tools.compression import Compression
+from tools.dialects.cats.commands import CountTokensTool, RunCommandTool, SubmitTool
+from tools.dialects.cats.editing import DeleteLineTool, DeleteTextTool, InsertTextTool, ReplaceTextTool
+from tools.dialects.cats.files import CreateFileTool, OverwriteFileTool
+from tools.dialects.cats.navigation import GotoTool, OpenTool, ScrollDownTool, ScrollUpTool, StateTool
+from tools.dialects.cats.searching import FindFileTool, SearchDirTool, SearchFileTool
+from tools.dialects.cats.window import Window
+from tools.dialects.translation import RenamedTools
+
+REPLACED = frozenset(
+    {"read_file", "write_file", "edit_file", "list_files", "find_files", "grep", "bash", "job_output", "job_kill"}
+)
+"""Tools of cinch that are not offered with those of the dialect."""
+
+
+_MENTIONS = {
+    "read_file": "open",
+    "write_file": "create_file",
+    "edit_file": "replace_text",
+    "list_files": "find_file",
+    "find_files": "find_file",
+}
+
+
+def cats_dialect() -> RenamedTools:
+    """Return the dialect of an agent with these tools: texts for the model name them."""
+    return RenamedTools("cats", {}, _MENTIONS)
+
+
+def cats_tools(*, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "aggressive") -> list[Tool]:
+    """Return the tools of the dialect, with a window of their own.
+
+    Args:
+        secrets: Returns the names of environment variables that are hidden from commands.
+        compression: Compression of the output of commands.
+    """
+    window = Window()
+    return [
+        OpenTool(window),
+        GotoTool(window),
+        ScrollUpTool(window),
+        ScrollDownTool(window),
+        FindFileTool(window),
+        SearchFileTool(window),
+        SearchDirTool(window),
+        CreateFileTool(window),
+        OverwriteFileTool(window),
+        ReplaceTextTool(window),
+        InsertTextTool(window),
+        DeleteTextTool(window),
+        DeleteLineTool(window),
+        RunCommandTool(window, BashTool(secrets(), compression)),
+        CountTokensTool(window),
+        StateTool(window),
+        SubmitTool(window),
+    ]

@@ -18,7 +18,18 @@ _STRUCTURED = re.compile(r"[\[{\"'&!|>%@`#]|.*\s#|$")
 _SIMPLE_LIST = re.compile(
     r"\[(?!.*\b(?i:true|false|null|yes|no|on|off|y|n)\b)[A-Za-z][\w .|/-]*(?:, *[A-Za-z][\w .|/-]*)*\]"
 )
+_CLOSING = {"[": "]", "{": "}", '"': '"', "'": "'"}
 _WORDS: dict[str, JsonValue] = {"true": True, "false": False, "null": None, "~": None}
+
+# fmt: off
+KEYS = frozenset((
+    "agent", "allowed-tools", "alwaysApply", "argument-hint", "arguments", "background", "color", "compatibility",
+    "context", "description", "disable-model-invocation", "disallowed-tools", "disallowedTools", "effort", "globs",
+    "hooks", "initialPrompt", "isolation", "keep-coding-instructions", "license", "maxTurns", "mcpServers", "memory",
+    "metadata", "model", "name", "paths", "permissionMode", "skills", "tools", "user-invocable", "version",
+))
+# fmt: on
+"""Keys that files of Claude Code and cinch have."""
 
 
 class Document(Struct, frozen=True):
@@ -74,12 +85,12 @@ def parse_document(text: str) -> Document:
 
     try:
         loaded = parse_yaml(block[1])
-        if isinstance(loaded, dict):
-            return Document(loaded, body)
-        problem = "the metadata is not a list of keys and values" if loaded is not None else ""
     except YamlError as error:
-        problem = f"the metadata is not valid YAML: {error}"
-    return Document(_lenient_lines(block[1]), body, problem)
+        values, is_complete = _recovered(block[1])
+        return Document(values, body, "" if is_complete else f"the metadata is not valid YAML: {error}")
+    if isinstance(loaded, dict):
+        return Document(loaded, body)
+    return Document({}, body, "the metadata is not a list of keys and values" if loaded is not None else "")
 
 
 def _simple_lines(block: str) -> dict[str, JsonValue] | None:
@@ -107,22 +118,57 @@ def _simple_value(text: str) -> JsonValue:
     return [each.strip() for each in text[1:-1].split(",")]
 
 
-def _lenient_lines(block: str) -> dict[str, JsonValue]:
-    """Return the values of the lines that are `key: text`, `key: [text, text]`, or `key:` above lines `- text`."""
+def _recovered(block: str) -> tuple[dict[str, JsonValue], bool]:
+    """Return the values of a block that is no YAML as a whole, each read on its own; False if one is incomplete."""
+    from tools.yaml_reader import YamlError, parse_yaml
+
     values: dict[str, JsonValue] = {}
-    items: list[JsonValue] = []
-    for line in block.splitlines():
-        found, item = _LINE.fullmatch(line.rstrip(" \t")), _ITEM.fullmatch(line)
-        if found is not None and found[2]:
-            text = found[2]
-            is_list = text.startswith("[") and text.endswith("]")
-            values[found[1]] = [_unquoted(each.strip()) for each in _split(text[1:-1])] if is_list else _scalar(text)
-        elif found is not None:
-            items = []
-            values[found[1]] = items
-        elif item is not None:
-            items.append(_unquoted(item[1]))
-    return {key: value for key, value in values.items() if value != []}
+    is_complete = True
+    for key, text in _entries(block):
+        try:
+            loaded = parse_yaml(f"{key}: {text}")
+        except YamlError:
+            loaded = None
+        if isinstance(loaded, dict) and loaded.keys() == {key}:
+            values[key] = loaded[key]
+        else:
+            values[key] = _lenient_value(text)
+            is_complete = is_complete and _is_text(text)
+    return values, is_complete
+
+
+def _entries(block: str) -> list[tuple[str, str]]:
+    """Return keys and texts, of several lines if these follow.
+
+    A line that is neither a key nor indented is part of a text, such as an example in a description. In a block with
+    such lines, unknown keys belong to the text, too: `user: Please review this`.
+    """
+    lines = block.splitlines()
+    has_text = any(line[:1] not in ("", " ", "\t", "-", "#") and _LINE.fullmatch(line) is None for line in lines)
+    entries: list[tuple[str, str]] = []
+    for line in lines:
+        found = _LINE.fullmatch(line.rstrip(" \t"))
+        if found is not None and (found[1] in KEYS or not has_text):
+            entries.append((found[1], found[2] or ""))
+        elif entries:
+            entries[-1] = (entries[-1][0], f"{entries[-1][1]}\n{line}")
+    return entries
+
+
+def _lenient_value(text: str) -> JsonValue:
+    """Return a text that is no YAML, or the items of a list."""
+    text = text.rstrip()
+    if text.startswith("[") and text.endswith("]") and not re.search(r"[\[\]]", text[1:-1]):
+        return [_unquoted(each.strip()) for each in _split(text[1:-1])]
+    if text.startswith("\n"):
+        return [_unquoted(item[1]) for line in text.splitlines() if (item := _ITEM.fullmatch(line))] or None
+    return _scalar(text)
+
+
+def _is_text(text: str) -> bool:
+    """Return True for a text that only lacks quotes; False if it begins a structure and does not end it."""
+    first = text[:1]
+    return first not in ("", "\n", "|", ">") and _CLOSING.get(first, "") in text[1:]
 
 
 def _scalar(text: str) -> JsonValue:

@@ -50,6 +50,42 @@ def test_list_may_be_written_as_text(written, words):
     assert parse_document(f"---\ntools: {written}\n---\n").words("tools") == words
 
 
+@pytest.mark.parametrize(
+    ("written", "values"),
+    [
+        (
+            "argument-hint: [name] [mode]\nmodel: opus\nhooks:\n  Stop:\n    - hooks:\n        - command: >-\n"
+            "            a\n            b",
+            {"argument-hint": "[name] [mode]", "model": "opus", "hooks": {"Stop": [{"hooks": [{"command": "a b"}]}]}},
+        ),
+        (
+            'description: Use it after changes. Examples:\n\n<example>\nContext: A change: done\nuser: "Check it"\n'
+            '</example>\nmodel: opus\ntools: ["Read", "Grep"]',
+            {
+                "description": "Use it after changes. Examples:\n\n<example>\nContext: A change: done\n"
+                'user: "Check it"\n</example>',
+                "model": "opus",
+                "tools": ["Read", "Grep"],
+            },
+        ),
+        (
+            "description: Use when: asked\nx: 1\nargument-hint: @file",
+            {"description": "Use when: asked", "x": 1, "argument-hint": "@file"},
+        ),
+    ],
+)
+def test_values_that_only_lack_quotes_are_no_problem(written: str, values: dict[str, object]):
+    document = parse_document(f"---\n{written}\n---\n")
+
+    assert document.metadata == values
+    assert document.problem == ""
+
+
+@pytest.mark.parametrize("written", ["tools: [Read", "tools:\n  - a\n b", 'description: "Use it: now'])
+def test_structures_that_are_invalid_are_reported(written: str):
+    assert "not valid YAML" in parse_document(f"---\nname: x\n{written}\n---\n").problem
+
+
 def test_invalid_yaml_is_reported_and_its_simple_lines_are_used():
     document = parse_document('---\nname: "x"\ndescription: |\n  a\n tools: [Read\n---\nBody')
 

@@ -118,7 +118,8 @@ def _skills_in(folder: str) -> Iterator[str]:
 
 
 def _with_suffix(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
-    for path in _paths_below(folder, DEEPEST):
+    # Hidden folders, as those of a repository that is cloned here, contain no extensions.
+    for path in _paths_below(folder, DEEPEST, hidden=False):
         if os.path.splitext(path)[1].lower() in suffixes:  # noqa: PTH122  see above
             yield path
 
@@ -134,12 +135,12 @@ def entries(folder: Path | str) -> list[os.DirEntry[str]]:
 
 def files_below(folder: Path, depth: int = DEEPEST) -> Iterator[Path]:
     """Yield the files in a folder and its subfolders; links to folders are not followed."""
-    return map(Path, _paths_below(str(folder), depth))
+    return map(Path, _paths_below(str(folder), depth, hidden=True))
 
 
-def _paths_below(folder: str, depth: int) -> Iterator[str]:
+def _paths_below(folder: str, depth: int, *, hidden: bool) -> Iterator[str]:
     for each in entries(folder):
         if not each.is_dir(follow_symlinks=False):
             yield each.path
-        elif depth > 1:
-            yield from _paths_below(each.path, depth - 1)
+        elif depth > 1 and (hidden or not each.name.startswith(".")):
+            yield from _paths_below(each.path, depth - 1, hidden=hidden)

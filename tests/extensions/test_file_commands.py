@@ -76,3 +76,13 @@ def test_toml_has_the_same_metadata(tmp_path: Path) -> None:
     template = command_template(path)
 
     assert (template.model, template.allowed_tools, template.fill("").unexecuted) == ("haiku", ("Bash(ls:*)",), "Go")
+
+
+def test_hidden_folders_have_no_commands(tmp_path: Path) -> None:
+    write(tmp_path, "review.md", "Review")
+    write(tmp_path, ".github/CONTRIBUTING.md", "Notes")
+    write(tmp_path, "tools/.git/description.md", "Notes")
+
+    loaded = load(tmp_path)
+
+    assert ([each.name for each in loaded.commands], loaded.problems) == (["review"], ())

@@ -22,7 +22,7 @@ from harness.agent.single_call import execute_call
 from harness.context.attachments import OPENING
 from harness.errors import CinchError, ConfigError
 from harness.execution.schedule import ResourceLocks
-from harness.messages import Message, Text, ToolCall, ToolResult, UserContent, new_id
+from harness.messages import Message, ModelSpec, Text, ToolCall, ToolResult, UserContent, new_id
 from harness.permissions import SHELL, Rule
 
 if TYPE_CHECKING:
@@ -103,9 +103,13 @@ class TemplateUse(Struct, frozen=True):
 
     def filled(self, template: PromptTemplate) -> FilledTemplate:
         """Return the template with the arguments and the variables of this use."""
+        return template.fill(self.arguments, self._variables)
+
+    @property
+    def _variables(self) -> dict[str, str]:
         assembly = self.assembly
         own = {"CLAUDE_PROJECT_DIR": str(assembly.workspace.root), "CLAUDE_SESSION_ID": assembly.agent.session_id}
-        return template.fill(self.arguments, own | self.source.variables)
+        return own | self.source.variables
 
     async def _template(self) -> PromptTemplate:
         source = self.source
@@ -122,7 +126,7 @@ class TemplateUse(Struct, frozen=True):
         return template
 
     def _rules(self, template: PromptTemplate, report: Report) -> tuple[Rule, ...]:
-        found = template_rules(template, self.name)
+        found = template_rules(template, self.name, self._variables)
         for problem in found.problems:
             report(problem)
         return found.rules
@@ -133,10 +137,16 @@ class TemplateUse(Struct, frozen=True):
         if name in CURRENT_MODEL or name in spec.name:
             return None
         try:
-            return await asyncio.to_thread(self.assembly.connect, name, spec.thinking)
+            return await asyncio.to_thread(self._connect, name, spec)
         except ConfigError as error:
             report(f"{self.name} names the model {shown(name)}, which is not available: {error}. {spec.name} answers.")
             return None
+
+    def _connect(self, name: str, spec: ModelSpec) -> Model:
+        from cinch_tui.models.offers import family_model  # it reads the price data
+
+        family = family_model(name, spec.provider) if name.isalpha() else ""
+        return self.assembly.connect(family or name, spec.thinking)
 
 
 async def is_trusted(assembly: Assembly, source: Skill | FileCommand) -> bool:

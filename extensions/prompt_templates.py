@@ -138,6 +138,11 @@ class _Filling:
         return self._values[index]
 
 
+def with_variables(text: str, variables: Mapping[str, str]) -> str:
+    """Return a text in which `${NAME}` is replaced by the value of a known variable."""
+    return re.sub(r"\$\{([A-Z_]+)\}", lambda found: variables.get(found[1], found[0]), text)
+
+
 def template_of(document: Document, *, has_braces: bool = False, suffix: str = "") -> PromptTemplate:
     """Return the template in a file.
 

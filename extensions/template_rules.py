@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from extensions.prompt_templates import PromptTemplate
+from extensions.prompt_templates import PromptTemplate, with_variables
 from harness.approval.claude_settings import rules_of
 from harness.errors import ConfigError
 from harness.permissions import Effect, Rule, RuleSource
@@ -21,8 +21,14 @@ class TemplateRules(Struct, frozen=True):
     """Reasons that other entries have no effect."""
 
 
-def template_rules(template: PromptTemplate, name: str) -> TemplateRules:
-    """Return the rules of a template; `name` is its name for the user, such as `/review`."""
+def template_rules(template: PromptTemplate, name: str, variables: Mapping[str, str] = {}) -> TemplateRules:
+    """Return the rules of a template.
+
+    Args:
+        template: The template.
+        name: Its name for the user, such as `/review`.
+        variables: Values of `${NAME}` by name.
+    """
     rules: list[Rule] = []
     problems: list[str] = []
     written: Sequence[tuple[Effect, tuple[str, ...]]] = (
@@ -32,7 +38,7 @@ def template_rules(template: PromptTemplate, name: str) -> TemplateRules:
     for effect, entries in written:
         for entry in entries:
             try:
-                rules += rules_of(entry, effect, RuleSource("session", name))
+                rules += rules_of(with_variables(entry, variables), effect, RuleSource("session", name))
             except ConfigError as error:
                 problems.append(f"{entry!r} in {name} has no effect: {error}")
     return TemplateRules(tuple(rules), tuple(problems))

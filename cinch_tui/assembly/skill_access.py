@@ -56,7 +56,7 @@ class SkillAccess(Struct, frozen=True):
         from cinch_tui.trust.prompt import may_run
         from extensions.template_rules import template_rules
 
-        found = template_rules(template, f"the skill {skill.name}")
+        found = template_rules(template, f"the skill {skill.name}", skill.variables)
         is_project = skill.level == "project" and bool(template.allowed_tools)
         if is_project and not await asyncio.to_thread(may_run, self.options, self.workspace.root, skill.path):
             self.rules.add_for_run(rule for rule in found.rules if rule.effect == "deny")

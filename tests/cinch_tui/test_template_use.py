@@ -132,6 +132,22 @@ async def test_allowed_tools_allow_calls_until_the_run_ends(folder: Path, server
     assert assembly.agent.state.permissions.store.of("allow") == ()
 
 
+@pytest.mark.parametrize(("name", "variable"), [("commands/a.md", "PROJECT"), ("skills/a/SKILL.md", "SKILL")])
+async def test_allowed_tools_may_name_folders(
+    folder: Path, server: ModelServer, start: Start, name: str, variable: str
+) -> None:
+    place = f"${{CLAUDE_{variable}_DIR}}"
+    path = write(folder, name, f'---\nallowed-tools: ["Bash({place}/make.sh:*)"]\n---\n!`"{place}/make.sh" $ARGUMENTS`')
+    script = (folder if variable == "PROJECT" else path.parent) / "make.sh"
+    script.write_text("#!/bin/sh\ntouch $1\n")
+    script.chmod(0o700)
+    assembly = await start()
+
+    await use_of(assembly, "/a x").run(print)
+
+    assert (folder / "x").exists()
+
+
 async def test_deny_rules_win_over_allowed_tools(folder: Path, server: ModelServer, start: Start) -> None:
     write(folder, "commands/a.md", "---\nallowed-tools: Bash\n---\nMade: !`touch x`")
     assembly = await start()
@@ -189,14 +205,18 @@ async def test_changed_skill_of_the_model_allows_nothing(
     assert not (folder / "x").exists()
 
 
-async def test_model_of_a_command_answers_this_run_only(folder: Path, server: ModelServer, start: Start) -> None:
-    write(folder, "commands/a.md", "---\nmodel: anthropic/other\n---\nGo")
+@pytest.mark.parametrize(("written", "model"), [("anthropic/other", "other"), ("haiku", "claude-haiku-")])
+async def test_model_of_a_command_answers_this_run_only(
+    folder: Path, server: ModelServer, start: Start, written: str, model: str
+) -> None:
+    write(folder, "commands/a.md", f"---\nmodel: {written}\n---\nGo")
     assembly = await start()
 
     await use_of(assembly, "/a").run(print)
     await assembly.agent.prompt("Again")
 
-    assert [each.body["model"] for each in server.requests] == ["other", "main"]
+    first, second = (each.body["model"] for each in server.requests)
+    assert (first.startswith(model), second) == (True, "main")
 
 
 async def test_unavailable_model_is_reported_and_the_current_one_answers(

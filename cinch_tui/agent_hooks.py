@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from cinch_tui.hook_files import read_hooks
+from cinch_tui.hook_files import distrust_changed, read_hooks
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cinch_tui.assembly.folder import Folder
     from cinch_tui.config.options import Options
     from extensions.hooks.config import HookHandler, LoadedHooks
     from extensions.hooks.session import HookSession
+    from extensions.locations import Level
     from harness.agent.agent import Agent
+    from harness.messages import JsonValue
+    from harness.ports.hooks import Hooks
 
 
 class AgentHooks:
@@ -41,19 +46,60 @@ class AgentHooks:
         self._has_session = False
         self._is_started = False
         self._closes = False
-        self._is_headless = False
+        self._options: Options | None = None
+        self._inert: frozenset[Path] = frozenset()
+        self._of_runs: list[HookSession] = []
 
     async def load(self, options: Options, folder: Folder) -> list[str]:
         """Use the hooks that are configured and trusted now, from the next run on; return problems with files."""
-        self._is_headless = options.headless
+        self._options, self._inert = options, frozenset(folder.trust.inert)
         self.loaded = loaded = await asyncio.to_thread(read_hooks, options.hooks, folder.roots, folder.trust.inert)
         handlers = loaded.usable if loaded else ()
         if handlers != self._handlers:
             await self._remove()
             self._handlers = handlers
             if handlers:
-                self._add(handlers, options)
+                self._add(handlers)
         return loaded.problems if loaded else []
+
+    def of_run(
+        self, events: JsonValue, path: Path, level: Level, plugin_root: str = "", *, is_subagent: bool = False
+    ) -> tuple[Hooks, ...]:
+        """Return the hooks that a skill, command or subagent has for its runs. Mistakes are reported.
+
+        Args:
+            events: Its hooks, as written; None if it has none.
+            path: Its file, whose content is trusted.
+            level: Whose it is.
+            plugin_root: Folder of its plugin; empty if it is not from one.
+            is_subagent: True for a subagent.
+        """
+        if not events:
+            return ()
+        # Imported here because few files have hooks.
+        from pathlib import Path
+
+        from extensions.hooks.config import HookSource, run_hooks
+        from extensions.hooks.user_hooks import UserHooks
+        from harness.instructions.loading import project_root
+
+        project = project_root(self._agent.workspace.root) if level == "project" else None
+        loaded = run_hooks(
+            events, HookSource(path, level, root=Path(plugin_root) if plugin_root else None, project=project)
+        )
+        loaded.disabled_by = self.loaded.disabled_by if self.loaded else None
+        distrust_changed(loaded, self._inert)
+        for problem in (*loaded.problems, *loaded.unsupported):
+            self._agent.notify(problem, level="warning")
+        handlers = loaded.usable
+        if is_subagent:
+            handlers = tuple(replace(each, event="SubagentStop") if each.event == "Stop" else each for each in handlers)
+        if not handlers:
+            return ()
+        session = self._session(handlers)
+        self._of_runs.append(session)
+        self._close_with_agent()
+        return (UserHooks(session),)
 
     def start(self) -> None:
         """Run the SessionStart hooks, now that the user can see their messages. A run starts them otherwise."""
@@ -73,23 +119,30 @@ class AgentHooks:
             if self._is_started:
                 self.session.start()
 
-    def _add(self, handlers: Sequence[HookHandler], options: Options) -> None:
-        # Imported here because few users have hooks.
+    def _session(self, handlers: Sequence[HookHandler]) -> HookSession:
         from cinch_tui.user_input import user_input_of
         from cinch_tui.web_options import secret_variables
         from extensions.hooks.dispatch import HookDispatcher
         from extensions.hooks.running import HookPlace
         from extensions.hooks.session import HookSession
-        from extensions.hooks.user_hooks import PromptHooks, UserHooks
         from harness.instructions.loading import project_root
         from tools.environment import command_environment
 
-        agent = self._agent
-        root = agent.workspace.root
+        root = self._agent.workspace.root
         environment = command_environment(os.environ, secret_variables())
         place = HookPlace(root, project_root(root), environment)
-        dispatcher = HookDispatcher(agent, handlers, place, lambda: self.transcript())
-        session = HookSession(dispatcher, lambda message: user_input_of(message).text, has_user=not options.headless)
+        dispatcher = HookDispatcher(self._agent, handlers, place, lambda: self.transcript())
+        return HookSession(dispatcher, lambda message: user_input_of(message).text, has_user=not self._is_headless)
+
+    @property
+    def _is_headless(self) -> bool:
+        return self._options is not None and self._options.headless
+
+    def _add(self, handlers: Sequence[HookHandler]) -> None:
+        # Imported here because few users have hooks.
+        from extensions.hooks.user_hooks import PromptHooks, UserHooks
+
+        agent, session = self._agent, self._session(handlers)
         hooks, guardrail = UserHooks(session), PromptHooks(session)
         self.session, self._attached = session, (hooks, guardrail)
         agent.options = replace(
@@ -98,9 +151,12 @@ class AgentHooks:
             guardrails=(*agent.options.guardrails, guardrail),
         )
         self._unsubscribe = agent.subscribe(session.receive)
+        self._close_with_agent()
+
+    def _close_with_agent(self) -> None:
         if not self._closes:
             self._closes = True
-            agent.on_close(self._close)
+            self._agent.on_close(self._close)
 
     async def _remove(self) -> None:
         session, self.session = self.session, None
@@ -117,5 +173,7 @@ class AgentHooks:
         await session.stop()
 
     async def _close(self) -> None:
+        for each in self._of_runs:
+            await each.stop()
         if self.session is not None:
             await self.session.close("other" if self._is_headless else "prompt_input_exit")

@@ -68,9 +68,14 @@ def read_hooks(
             decided, loaded.disabled_by = True, file.path if switch else None
         if "hooks" in data:
             add_hooks(loaded, data["hooks"], _source(file))
+    distrust_changed(loaded, inert)
+    return loaded
+
+
+def distrust_changed(loaded: LoadedHooks, inert: Set[Path]) -> None:
+    """Take the trust from hooks that run a script of the project without effect."""
     scripts = [path.name for path in inert if "hooks" in path.parent.parts]
     loaded.handlers = [_without_trust(each) if _names(each, scripts) else each for each in loaded.handlers]
-    return loaded
 
 
 def _names(handler: HookHandler, scripts: Sequence[str]) -> bool:

@@ -28,6 +28,7 @@ from harness.permissions import SHELL, Rule
 if TYPE_CHECKING:
     from cinch_tui.assembly.assembly import Assembly
     from cinch_tui.user_input import PromptUse
+    from harness.ports.hooks import Hooks
     from harness.ports.provider import Model
 
 Report: TypeAlias = Callable[[str], None]
@@ -63,7 +64,8 @@ class TemplateUse(Struct, frozen=True):
         agent, template = self.assembly.agent, await self._template()
         preparation = _Preparation(self, template, report)
         model = await self._model(template.model, report)
-        request = RunRequest(prepare=preparation, rules=self._rules(template, report), model=model)
+        hooks = self._hooks(template)
+        request = RunRequest(prepare=preparation, rules=self._rules(template, report), hooks=hooks, model=model)
         try:
             result = await agent.run(request)
         finally:
@@ -83,6 +85,8 @@ class TemplateUse(Struct, frozen=True):
         filled = self.filled(template)
         if filled.commands:
             raise CinchError(f"{self.name} runs commands first, and has to wait until the agent is idle")
+        if template.hooks:
+            report(f"The hooks of {self.name} have no effect in a run that is active.")
         self.assembly.agent.state.permissions.store.add_for_run(self._rules(template, report))
         return await self.content(filled.text(()), report)
 
@@ -124,6 +128,10 @@ class TemplateUse(Struct, frozen=True):
                 "it; /trust shows the change"
             )
         return template
+
+    def _hooks(self, template: PromptTemplate) -> tuple[Hooks, ...]:
+        source = self.source
+        return self.assembly.hooks.of_run(template.hooks, source.path, source.level, source.plugin_root)
 
     def _rules(self, template: PromptTemplate, report: Report) -> tuple[Rule, ...]:
         found = template_rules(template, self.name, self._variables)

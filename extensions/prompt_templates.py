@@ -14,6 +14,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from extensions.front_matter import Document
+from harness.messages import JsonValue
 
 MAX_BYTES = 256 * 1024
 """Maximum size of a file with a template, in bytes."""
@@ -73,11 +74,13 @@ class PromptTemplate(Struct, frozen=True):
     """Permission rules that deny calls in that run."""
     model: str = ""
     """Model for that run, as written; empty for the one that is set."""
+    hooks: JsonValue = None
+    """Hooks of that run, as written: groups by event."""
 
     @property
     def needs_trust(self) -> bool:
         """True if the template runs commands or allows calls."""
-        return bool(self.allowed_tools) or any(isinstance(part, ShellPart) for part in self.parts)
+        return bool(self.allowed_tools or self.hooks) or any(isinstance(part, ShellPart) for part in self.parts)
 
     def fill(self, arguments: str, variables: Mapping[str, str] = {}) -> FilledTemplate:
         """Return the template with its arguments, which are appended if it has no place for them.
@@ -161,6 +164,7 @@ def template_of(document: Document, *, has_braces: bool = False, suffix: str = "
         _words(document, "allowed-tools"),
         _words(document, "disallowed-tools"),
         document.text("model"),
+        document.metadata.get("hooks"),
     )
 
 

@@ -18,6 +18,7 @@ from extensions.locations import Root, extension_files
 from extensions.skills import Skill, skill_template
 from harness.approval.claude_tools import tools_named
 from harness.errors import NotAFile
+from harness.messages import JsonValue
 from harness.terminal_text import escape_controls
 from harness.workspace.disk import read_small_text
 
@@ -28,7 +29,7 @@ MAX_BYTES = 100 * 1024
 MAX_INDEX = 6_000
 """Maximum length of the index for the model, in characters: 1,500 tokens."""
 _MAX_NAME = 64
-_WITHOUT_EFFECT = ("hooks", "mcpServers", "memory", "isolation", "background", "effort", "initialPrompt")
+_WITHOUT_EFFECT = ("mcpServers", "memory", "isolation", "background", "effort", "initialPrompt")
 """Keys of Claude Code that cinch does not use."""
 
 
@@ -57,6 +58,8 @@ class Subagent(Struct, frozen=True):
     """False if calls that need approval are denied without a question."""
     skills: tuple[str, ...] = ()
     """Names of skills whose instructions it gets."""
+    hooks: JsonValue = None
+    """Hooks of its runs, as written: groups by event."""
     notes: tuple[str, ...] = ()
     """Keys of its file that have no effect."""
 
@@ -121,6 +124,7 @@ def subagent_of(document: Document, path: Path, root: Root, problems: list[str])
         is_read_only=mode == "plan",
         asks=mode != "dontAsk",
         skills=document.words("skills"),
+        hooks=document.metadata.get("hooks"),
         notes=tuple(map(shown, notes)),
     )
 

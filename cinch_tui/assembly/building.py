@@ -150,6 +150,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         warnings=[*folder.problems, *packages.problems, *warnings, *fallback.problems, *summarizers.problems],
     )
     roles.agent, roles.connect = agent, assembly.connect
+    roles.hooks, roles.options = assembly.hooks, options
     return assembly
 
 

@@ -16,8 +16,11 @@ from harness.thinking_level import ThinkingLevel
 from tools.builtin import LazyTool
 
 if TYPE_CHECKING:
+    from cinch_tui.agent_hooks import AgentHooks
+    from cinch_tui.config.options import Options
     from extensions.subagents import Subagent
     from harness.agent.agent import Agent
+    from harness.ports.hooks import Hooks
 
 DELEGATE = "delegate_subagent"
 
@@ -31,6 +34,10 @@ class SubagentRoles(Struct):
     """The agent that delegates; set once it exists."""
     connect: Callable[[str, ThinkingLevel], Model] | None = None
     """Connects a model for the agent; may raise a ConfigError."""
+    hooks: AgentHooks | None = None
+    """Hooks of the agent; set once it exists."""
+    options: Options | None = None
+    """Options of the start; set once the agent exists."""
     _models: dict[tuple[str, str], Model | None] = {}
 
     def with_subagents(self, tools: Sequence[Tool]) -> list[Tool]:
@@ -59,7 +66,21 @@ class SubagentRoles(Struct):
             is_read_only=subagent.is_read_only,
             asks=subagent.asks,
             name=subagent.name,
+            hooks=await self._hooks(subagent),
         )
+
+    async def _hooks(self, subagent: Subagent) -> tuple[Hooks, ...]:
+        agent, hooks, options, root = self.agent, self.hooks, self.options, subagent.root
+        if not subagent.hooks or hooks is None or agent is None or options is None:
+            return ()
+        from cinch_tui.trust.prompt import may_run  # few subagents have hooks
+
+        is_project = root.level == "project"
+        if is_project and not await asyncio.to_thread(may_run, options, agent.workspace.root, subagent.path):
+            agent.notify(f"{subagent.path} has changed since you trusted it; its hooks are not used", level="warning")
+            return ()
+        plugin_root = str(root.path) if root.plugin else ""
+        return hooks.of_run(subagent.hooks, subagent.path, root.level, plugin_root, is_subagent=True)
 
     def _prompt(self, subagent: Subagent) -> str:
         from extensions.subagents import read_instructions, with_skills

@@ -182,16 +182,22 @@ def _extensions(folder: Path) -> Iterator[tuple[Kind, Path]]:
 
 
 def _named_scripts(folder: Path) -> Iterator[Path]:
-    """Yield the files in `.claude/hooks` that the settings there name; others may be what hooks write."""
+    """Yield the files in `.claude/hooks` that files with hooks name; others may be what hooks write."""
     scripts = list(files_below(folder / ".claude" / "hooks"))
     if not scripts:
         return
-    settings = b""
-    for kind, name in _FILES:
-        if kind == CLAUDE:
-            with suppress(OSError, NotAFile):
-                settings += _content(folder / name)
-    yield from (path for path in scripts if os.fsencode(path.name) in settings)
+    settings = [folder / name for kind, name in _FILES if kind == CLAUDE]
+    written = b""
+    for path in (*settings, *_with_hooks(folder)):
+        with suppress(OSError, NotAFile):
+            written += _content(path)
+    yield from (path for path in scripts if os.fsencode(path.name) in written)
+
+
+def _with_hooks(folder: Path) -> Iterator[Path]:
+    """Yield the files whose metadata may have hooks."""
+    for kind in ("command", "skill", "subagent"):
+        yield from files_of(kind, folder / ".claude")
 
 
 def _content(path: Path) -> bytes:

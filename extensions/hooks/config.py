@@ -30,6 +30,8 @@ HookEvent: TypeAlias = Literal[
 ]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 _BY_NAME: Mapping[str, HookEvent] = {event: event for event in EVENTS}
+RUN_EVENTS = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure", "PreCompact", "Stop", "TurnsElapsed"))
+"""Events of one run, for which skills, commands and subagents may have hooks."""
 TOOL_EVENTS: tuple[HookEvent, ...] = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 # fmt: off
 OTHER_EVENTS = frozenset((
@@ -151,6 +153,21 @@ def add_hooks(loaded: LoadedHooks, events: JsonValue, source: HookSource) -> Non
         return
     for event, groups in events.items():
         reader.add_event(event, groups)
+
+
+def run_hooks(events: JsonValue, source: HookSource) -> LoadedHooks:
+    """Return the hooks in the metadata of a skill, command or subagent.
+
+    Args:
+        events: The value of `hooks`: groups of hooks by event.
+        source: The file.
+    """
+    loaded = LoadedHooks()
+    add_hooks(loaded, events, source)
+    others = sorted({each.event for each in loaded.handlers} - RUN_EVENTS)
+    loaded.problems += [f"{source.path}: hooks.{event} is no event of a run" for event in others]
+    loaded.handlers = [each for each in loaded.handlers if each.event in RUN_EVENTS]
+    return loaded
 
 
 class _Reader:

@@ -320,7 +320,7 @@ class AgentBase:
             user=options.user,
             workspace=self.workspace,
             spill_dir=options.spill_dir or Path(tempfile.gettempdir()) / f"cinch-{self.session_id}",
-            hooks=HookChain(options.hooks, self._bus, self.add_reminder),
+            hooks=HookChain((*options.hooks, *request.hooks), self._bus, self.add_reminder),
             cache=self._cache,
             request=request,
             start_index=len(self.history),

@@ -37,7 +37,7 @@ from harness.messages import (
     UserMessage,
 )
 from harness.permissions import Rule
-from harness.ports.hooks import HookChain
+from harness.ports.hooks import HookChain, Hooks
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model, ModelInfo, OutputSchema, known_model_info
 from harness.ports.tool import Conversation, Delegate, Tool
@@ -150,6 +150,8 @@ class RunRequest(Struct, frozen=True):
     """Returns the prompts once the run has begun, such as the output of tool calls; a rejection ends the run."""
     rules: tuple[Rule, ...] = ()
     """Permission rules until the run ends."""
+    hooks: tuple[Hooks, ...] = ()
+    """Hooks of this run, after those of the agent."""
     model: Model | None = None
     """Model of this run, in place of that of the agent and of its routing; the caller closes it."""
     work: Callable[[Run], Awaitable[AgentEnd]] | None = None

@@ -17,6 +17,7 @@ from harness.views import View
 
 if TYPE_CHECKING:
     from harness.jobs import Jobs
+    from harness.ports.hooks import Hooks
     from harness.ports.interaction import UserInteraction
     from harness.ports.provider import Model
     from harness.user_requests import PlanDecision
@@ -69,6 +70,8 @@ class Role(Struct, frozen=True):
     """False to deny calls that need the user's approval, without a question."""
     name: str = ""
     """Name of the role; empty for none."""
+    hooks: tuple[Hooks, ...] = ()
+    """Hooks of the subagent, after those of the caller."""
 
     @property
     def selects_tools(self) -> bool:

@@ -102,6 +102,27 @@ async def test_subagent_works_in_its_role(server: ModelServer, project: Path):
     await assembly.agent.close()
 
 
+@pytest.mark.parametrize("is_changed", [False, True])
+async def test_hooks_of_a_subagent_apply_to_its_runs(project: Path, monkeypatch: pytest.MonkeyPatch, is_changed: bool):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
+    command = "grep -q SubagentStop && test -f first || { touch first; echo 'look again' >&2; exit 2; }"
+    stop = f'{{type: command, command: "{command}"}}'
+    add(project, REVIEWER.format(model="haiku").replace("skills:", f"hooks:\n  Stop:\n    - hooks: [{stop}]\nskills:"))
+    trust(project)
+    with ModelServer([DELEGATES, Reply("No faults."), Reply("Still none."), Reply("All is well.")]) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assembly = await start(project)
+        if is_changed:
+            add(project, (project / ".claude/agents/reviewer.md").read_text() + "More.\n")
+
+        await assembly.agent.prompt("Review.")
+
+        sent = [str(each.body["messages"]) for each in server.requests]
+    assert [("look again" in each) for each in sent] == ([False] * 3 if is_changed else [False, False, True, False])
+    assert (project / "first").exists() is not is_changed
+    await assembly.agent.close()
+
+
 async def test_model_that_is_not_available_is_replaced_and_reported(server: ModelServer, project: Path):
     add(project, REVIEWER.format(model="nowhere/model-7"))
     trust(project)

@@ -297,3 +297,56 @@ async def test_names_of_cinch_hide_commands_of_files(folder: Path, start: Start)
     problems = offer_templates(assembly.folder)
 
     assert problems == ["Commands of files are hidden by others of the same name; rename their files: /help"]
+
+
+RUN_HOOKS = """---
+name: a
+description: A
+allowed-tools: Bash(touch:*)
+hooks:
+  PreToolUse:
+    - matcher: Bash
+      hooks:
+        - type: command
+          command: >-
+            grep -q keep && { echo 'not this one' >&2; exit 2; } || true
+  Stop:
+    - hooks:
+        - type: command
+          command: test -f made || { echo 'make it first' >&2; exit 2; }
+---
+Make $1
+"""
+
+
+@pytest.mark.parametrize("name", ["commands/a.md", "skills/a/SKILL.md"])
+async def test_hooks_of_a_file_apply_to_its_run_only(
+    folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    write(folder, name, RUN_HOOKS)
+    script: list[Any] = [("touch", "keep"), "Done.", ("touch", "made"), "Done.", "No hooks."]
+    replies = [
+        Reply(calls=[("bash", {"command": " ".join(each)})]) if each[0] == "touch" else Reply(each) for each in script
+    ]
+    with ModelServer(replies) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assembly = await start()
+
+        await use_of(assembly, "/a it").run(print)
+        (folder / "made").unlink()
+        result = await assembly.agent.prompt("Again")
+
+        assert "Blocked by a hook: not this one" in sent(server)
+        assert "make it first" in sent(server)
+    assert result.text == "No hooks."
+
+
+async def test_hooks_of_a_file_that_changed_do_not_run(folder: Path, server: ModelServer, start: Start) -> None:
+    path = write(folder, "commands/a.md", RUN_HOOKS)
+    assembly = await start()
+    path.write_text(path.read_text().replace("test -f", "touch ran; test -f"))
+
+    with pytest.raises(CinchError, match="has changed since you trusted it"):
+        await use_of(assembly, "/a").run(print)
+
+    assert not (folder / "ran").exists()

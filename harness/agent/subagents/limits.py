@@ -13,6 +13,7 @@ from harness.agent.options import Subagents
 from harness.agent.run_state import Run
 from harness.messages import AssistantMessage, Message
 from harness.ports.hooks import Hooks, Stop
+from harness.ports.tool import Role
 
 SPENT = "The token budget of the subagents is spent."
 
@@ -182,12 +183,13 @@ class InheritedHooks(Hooks):
         self.before_stop = self.before_subagent_stop = hooks.before_subagent_stop
 
 
-def inherited(run: Run, reservation: TokenReservation, agent_id: str, role: str) -> list[Hooks]:
+def inherited(run: Run, reservation: TokenReservation, agent_id: str, role: Role) -> list[Hooks]:
     """Return the hooks of a subagent.
 
     Hooks with counts apply twice, with the parent's count and with a new one; shared hooks with the parent's only.
     """
     hooks = [hook for hook in run.hooks.hooks if not isinstance(hook, TokenReservation)]
-    parents = [hook.for_subagent(agent_id, role) or InheritedHooks(hook) for hook in hooks]
+    parents = [hook.for_subagent(agent_id, role.name) or InheritedHooks(hook) for hook in hooks]
     own = [hook for hook in run.options.hooks if not hook.is_shared and hook.for_run() is not hook]
-    return [*parents, *own, *([reservation] if reservation.budget.limit else [])]
+    named = [hook.for_subagent(agent_id, role.name) or hook for hook in role.hooks]
+    return [*parents, *own, *named, *([reservation] if reservation.budget.limit else [])]

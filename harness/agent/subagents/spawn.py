@@ -115,7 +115,7 @@ class Spawner(Delegate):
             limits=Limits(max_turns=_smallest_limit(delegation.max_turns, self._limits.limits.max_turns)),
             # The planning phase is its caller's; its own turns are limited above.
             planning=Planning(max_turns=0),
-            hooks=inherited(run, reservation, session_id, role.name),
+            hooks=inherited(run, reservation, session_id, role),
             execution=replace(run.options.execution, cache_entries=0),
             config_id="sub",
             get_steering_messages=None,

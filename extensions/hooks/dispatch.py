@@ -80,7 +80,7 @@ class HookDispatcher:
         self._place = place
         self._transcript = transcript
         self._executor = HookExecutor(place)
-        self._background: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[HookReply]] = set()
 
     @property
     def cwd(self) -> Path:
@@ -190,34 +190,65 @@ class HookDispatcher:
         payload = json.dumps(self.payload(event, fields)).encode()
         for each in handlers:
             if each.in_background:
-                task = asyncio.create_task(self._run_in_background(each, payload))
-                self._background.add(task)
-                task.add_done_callback(self._background.discard)
+                self._keep(asyncio.create_task(self._reply(each, payload)), each)
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._reply(each, payload)) for each in handlers if not each.in_background]
+            tasks = [group.create_task(self._waited(each, payload)) for each in handlers if not each.in_background]
         return merged([each.result() for each in tasks])
 
-    async def _reply(self, handler: HookHandler, payload: bytes) -> HookReply:
-        reply = read_reply(handler.event, await self._output(handler, payload))
+    async def _waited(self, handler: HookHandler, payload: bytes) -> HookReply:
+        """Return the reply of a hook; an empty one if it continues in the background."""
+        detached = asyncio.Event()
+        running = asyncio.create_task(self._reply(handler, payload, detached.set))
+        waiting = asyncio.create_task(detached.wait())
+        try:
+            await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
+            if detached.is_set():
+                self._keep(running, handler)
+                return HookReply()
+            return running.result()
+        finally:
+            waiting.cancel()
+            if running not in self._background:
+                await cancel_tasks([running])
+
+    def _keep(self, task: asyncio.Task[HookReply], handler: HookHandler) -> None:
+        """Let a hook continue in the background, and give the model what it replies."""
+
+        def ended(task: asyncio.Task[HookReply]) -> None:
+            self._background.discard(task)
+            if not task.cancelled():
+                self._deliver(handler, task.result())
+
+        self._background.add(task)
+        task.add_done_callback(ended)
+
+    async def _reply(
+        self, handler: HookHandler, payload: bytes, on_detach: Callable[[], None] = lambda: None
+    ) -> HookReply:
+        reply = read_reply(handler.event, await self._output(handler, payload, on_detach))
         if reply.problem:
             self.agent.notify(f"{shown_name(handler)}: {reply.problem}. It decided nothing.", "warning")
         if reply.message:
             self.agent.notify(reply.message, "warning")
         return reply
 
-    async def _output(self, handler: HookHandler, payload: bytes) -> HookOutput:
+    async def _output(self, handler: HookHandler, payload: bytes, on_detach: Callable[[], None]) -> HookOutput:
         """Run a hook, with a notice if that takes long."""
         if handler.in_background:
             return await self._executor.run(handler, payload)
         notice = f"{shown_name(handler)} is still running."
         timer = asyncio.get_running_loop().call_later(self.slow_s, self.agent.notify, notice)
+
+        def detach() -> None:
+            timer.cancel()
+            on_detach()
+
         try:
-            return await self._executor.run(handler, payload)
+            return await self._executor.run(handler, payload, detach)
         finally:
             timer.cancel()
 
-    async def _run_in_background(self, handler: HookHandler, payload: bytes) -> None:
-        reply = await self._reply(handler, payload)
+    def _deliver(self, handler: HookHandler, reply: HookReply) -> None:
         text = reply.context or (reply.reason if handler.wakes and reply.blocks else "")
         if text:
             self.agent.inbox.news.put(synthetic(context_text(handler.event, text)))

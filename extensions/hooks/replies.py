@@ -85,7 +85,8 @@ def read_reply(event: HookEvent, output: HookOutput) -> HookReply:
         if blocks:
             reason = reply.reason if reply.blocks and reply.reason else _clean(output.stderr)
             return replace(reply, permission="deny", reason=reason or _NO_REASON, problem="")
-        return reply
+        if not output.exit_code or reply != HookReply():
+            return reply
     if blocks:
         return HookReply(permission="deny", reason=_clean(output.stderr) or _NO_REASON)
     if output.exit_code:

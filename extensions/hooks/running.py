@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from extensions.hooks.config import HookHandler
+from extensions.hooks.config import LONGEST_TIMEOUT_S, HookHandler
 from extensions.hooks.replies import HookOutput
 from harness.errors import ProviderError
 from http_client.addresses import is_loopback, shown_address
@@ -55,19 +56,32 @@ class HookExecutor:
         self._place = place
         self._pools: dict[str, Pool] = {}
 
-    async def run(self, handler: HookHandler, payload: bytes) -> HookOutput:
+    async def run(
+        self, handler: HookHandler, payload: bytes, on_detach: Callable[[], None] = lambda: None
+    ) -> HookOutput:
         """Run a hook within its time limit. When it is exceeded, or cancelled, no process of the hook is left.
 
         Args:
             handler: The hook.
             payload: The event as JSON.
+            on_detach: Called when the hook asks to continue in the background.
         """
-        started = time.monotonic()
+        started, limit_s = time.monotonic(), handler.limit_s
         try:
-            async with asyncio.timeout(handler.limit_s):
-                return await (self._post if handler.url else self._execute)(handler, payload)
+            async with asyncio.timeout(limit_s) as timeout:
+
+                def detach(seconds: float | None) -> None:
+                    nonlocal limit_s
+                    if seconds is not None:
+                        limit_s = seconds
+                        timeout.reschedule(asyncio.get_running_loop().time() + seconds)
+                    on_detach()
+
+                if handler.url:
+                    return await self._post(handler, payload)
+                return await self._execute(handler, payload, detach)
         except TimeoutError:
-            return HookOutput(duration=time.monotonic() - started, failure=f"timed out after {handler.limit_s:g} s")
+            return HookOutput(duration=time.monotonic() - started, failure=f"timed out after {limit_s:g} s")
 
     async def close(self) -> None:
         """Close the connections."""
@@ -75,8 +89,10 @@ class HookExecutor:
             await pool.close()
         self._pools.clear()
 
-    async def _execute(self, handler: HookHandler, payload: bytes) -> HookOutput:
-        out, err = _Received(), _Received()
+    async def _execute(
+        self, handler: HookHandler, payload: bytes, detach: Callable[[float | None], None]
+    ) -> HookOutput:
+        out, err = _Received(detach), _Received()
         try:
             result = await run_program(_program(handler, self._place), payload, out.add, err.add)
         except (OSError, ValueError) as error:
@@ -123,17 +139,48 @@ class HookExecutor:
 
 
 class _Received:
-    """Beginning of the output of a program."""
+    """Beginning of the output of a program.
 
-    def __init__(self) -> None:
+    Args:
+        detach: Called with a time limit in seconds, if there is one, when the first line is `{"async": true}`.
+    """
+
+    def __init__(self, detach: Callable[[float | None], None] | None = None) -> None:
         self._data = bytearray()
+        self._detach = detach
 
     def add(self, data: bytes) -> None:
         self._data += data[: MOST_BYTES - len(self._data)]
+        if self._detach is not None and (end := self._data.find(b"\n") + 1):
+            detach, self._detach = self._detach, None
+            request = _background_request(bytes(self._data[:end]))
+            if request is not None:
+                del self._data[:end]
+                detach(request.timeout_s)
 
     @property
     def text(self) -> str:
         return self._data.decode("utf-8", "replace")
+
+
+class _BackgroundRequest(Struct):
+    """First line of the output of a hook that continues in the background."""
+
+    is_background: bool = field(name="async")
+    timeout_ms: float = field(default=0, name="asyncTimeout")
+    """Time limit in milliseconds; 0 for the usual one."""
+
+    @property
+    def timeout_s(self) -> float | None:
+        return min(self.timeout_ms / 1000, LONGEST_TIMEOUT_S) if self.timeout_ms > 0 else None
+
+
+def _background_request(line: bytes) -> _BackgroundRequest | None:
+    try:
+        request = msgspec.json.decode(line, type=_BackgroundRequest)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return request if request.is_background else None
 
 
 def _program(handler: HookHandler, place: HookPlace) -> Program:

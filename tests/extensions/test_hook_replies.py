@@ -29,6 +29,7 @@ ALLOW = {"hookSpecificOutput": {"permissionDecision": "allow"}}
         (0, {"continue": False, "stopReason": "end"}, "", HookReply(stops=True, stop_reason="end")),
         (0, {"suppressOutput": True, "systemMessage": "hi"}, "", HookReply(message="hi")),
         (127, "", "sh: x: not found\nmore", HookReply(problem="exit code 127: sh: x: not found")),
+        (1, {"result": "block"}, "", HookReply(problem="exit code 1")),
         (0, "{not json", "", HookReply()),
         (0, "[1]", "", HookReply()),
         (0, {"decision": 7}, "", HookReply(problem="its JSON has an invalid decision")),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes.long_talk import reading
+from fakes.processes import is_alive
 from fakes.runs import calls, texts_of, until
 from fakes.user_hooks import HookedAgent, command, group
 
@@ -93,6 +94,34 @@ async def test_notification_hooks_run_when_the_user_is_needed(tmp_path: Path):
     await hooked.session.close("other")
 
     assert hooked.read("seen")["message"] == "cinch needs your permission to use Bash"
+
+
+async def test_hook_may_ask_to_continue_in_the_background(tmp_path: Path):
+    request = 'echo \'{"async": true, "asyncTimeout": 60000}\''
+    hook = command(f"{request}; until [ -e go ]; do sleep 0.01; done; echo later", timeout=1)
+    hooked = HookedAgent(tmp_path, {"SessionStart": [group(hook)]}, "one", "two")
+    hooked.session.begin("startup")
+
+    first = await hooked.agent.prompt("go")
+    (tmp_path / "go").touch()
+    await until(lambda: hooked.agent.inbox.news)
+    await hooked.agent.prompt("more")
+
+    assert first.text == "one"
+    assert texts_of(hooked.agent) == ["go", "more", "[SessionStart hook]\nlater"]
+    assert hooked.notices == []
+
+
+async def test_hook_that_continues_in_the_background_ends_with_the_session(tmp_path: Path):
+    hook = command("echo '{\"async\": true}'; echo $$ >pid; sleep 60")
+    hooked = HookedAgent(tmp_path, {"SessionStart": [group(hook)]}, "one")
+    hooked.session.begin("startup")
+    await hooked.agent.prompt("go")
+    await until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+
+    await hooked.session.stop()
+
+    await until(lambda: not is_alive(int((tmp_path / "pid").read_text())))
 
 
 async def test_hook_in_the_background_reports_with_the_next_turn(tmp_path: Path):

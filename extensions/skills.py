@@ -128,14 +128,13 @@ def _read_skill(file: ExtensionFile, problems: list[str]) -> Skill:
     if document.problem:
         found.append(f": {shown(document.problem)}")
     name = document.text("name")
-    if name and name != folder:
-        found.append(f": the name {shown(name)!r} is not that of its folder, which is used instead")
+    # Others are titles.
+    if name != folder and _is_name(name):
+        found.append(f": the name {name!r} is not that of its folder, which is used instead")
     description = one_line(document.text("description"))
     if not description:
         found.append(" has no description; its first paragraph is used instead")
         description = one_line(document.body.strip().partition("\n\n")[0])
-    if len(description) > MAX_DESCRIPTION:
-        found.append(f": the description has more than {MAX_DESCRIPTION:,} characters, and is cut off")
     problems.extend(f"{shown(file.path)}{problem}" for problem in found)
     return Skill(
         f"{file.root.plugin}:{folder}" if file.root.plugin else folder,

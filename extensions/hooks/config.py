@@ -24,6 +24,7 @@ HookEvent: TypeAlias = Literal[
     "SessionEnd",
     "PreCompact",
     "Stop",
+    "SubagentStart",
     "SubagentStop",
     "Notification",
     "TurnsElapsed",
@@ -37,7 +38,7 @@ TOOL_EVENTS: tuple[HookEvent, ...] = ("PreToolUse", "PostToolUse", "PostToolUseF
 OTHER_EVENTS = frozenset((
     "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
     "InstructionsLoaded", "MessageDisplay", "PermissionDenied", "PermissionRequest", "PostCompact", "PostModelSwitch",
-    "PostToolBatch", "PreModelSwitch", "Setup", "StopFailure", "SubagentStart", "TaskCompleted", "TaskCreated",
+    "PostToolBatch", "PreModelSwitch", "Setup", "StopFailure", "TaskCompleted", "TaskCreated",
     "TeammateIdle", "UserPromptExpansion", "WorktreeCreate", "WorktreeRemove",
 ))
 # fmt: on
@@ -217,7 +218,7 @@ class _Reader:
             return None
         kind = entry.get("type") or ("http" if "url" in entry else "command")
         if kind not in ("command", "http"):
-            self._unsupported(f"{event} has a hook of type {kind!r}")
+            self._unsupported(f"{event} has a hook of type {kind!r}, which cinch does not have")
             return None
         self._left -= 1
         if self._left < 0:

@@ -26,6 +26,7 @@ _FIELDS: Mapping[HookEvent, JsonObject] = {
     "SessionEnd": {"reason": "other"},
     "PreCompact": {"trigger": "manual", "custom_instructions": ""},
     "Stop": {"stop_hook_active": False, "last_assistant_message": "Done.", "background_tasks": []},
+    "SubagentStart": {"agent_id": "sample", "agent_type": "general-purpose"},
     "SubagentStop": {
         "stop_hook_active": False,
         "agent_id": "sample",

@@ -83,6 +83,9 @@ class UserHooks(Hooks):
         return None
 
     async def before_turn(self, messages: Sequence[Message], turn: int) -> TurnVerdict:
+        if self._main._stop is None and turn == 1 and self._subagent is not None:
+            reply = await self._dispatcher.dispatch("SubagentStart", self._subagent.kind, self._about())
+            return Inject(context_text("SubagentStart", reply.context)) if reply.context else None
         return self._main._stop
 
     async def after_turn(self, end: TurnEnd) -> TurnVerdict:

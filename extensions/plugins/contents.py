@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from extensions.commands import load_commands
+from extensions.hooks.config import HookSource, LoadedHooks, add_hooks
 from extensions.locations import Kind, Root, extension_files
 from extensions.plugins.layout import HOOKS, SERVERS
 from extensions.plugins.manifest import read_object
@@ -84,10 +85,16 @@ def read_contents(folder: Path) -> PluginContents:
         "subagent": tuple(_shown(each.name) for each in subagents.subagents),
         "output style": tuple(_shown(each.parts[-1]) for each in extension_files("output style", [root])),
     }
+    hooks = _object(folder / HOOKS, problems)
+    events = hooks.get("hooks", hooks)
+    if events:
+        loaded = LoadedHooks()
+        add_hooks(loaded, events, HookSource(Path(HOOKS), "plugin"))
+        problems += map(_shown, (*loaded.problems, *loaded.unsupported))
     return PluginContents(
         names,
         tuple(_shown(f"{each.name} runs {' '.join(each.command)}") for each in scripts.scripts),
-        tuple(_hooks(_object(folder / HOOKS, problems))),
+        tuple(_hooks(events)),
         tuple(_servers(folder / SERVERS, problems)),
         tuple(problems),
     )
@@ -112,8 +119,7 @@ def _servers(path: Path, problems: list[str]) -> Iterator[str]:
     yield from (_shown(describe_servers([each])) for each in imported.servers)
 
 
-def _hooks(data: JsonObject) -> Iterator[str]:
-    events = data.get("hooks", data)
+def _hooks(events: JsonValue) -> Iterator[str]:
     for event, groups in events.items() if isinstance(events, dict) else ():
         for group in groups if isinstance(groups, list) else ():
             if isinstance(group, dict):

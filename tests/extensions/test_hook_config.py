@@ -71,7 +71,7 @@ def test_hooks_that_only_claude_code_can_run_are_no_mistakes():
     assert (loaded.handlers, loaded.problems) == ([], [])
     assert loaded.unsupported == [
         "/x/settings.json: Setup is an event that cinch does not have",
-        "/x/settings.json: Stop has a hook of type 'prompt'",
+        "/x/settings.json: Stop has a hook of type 'prompt', which cinch does not have",
     ]
 
 

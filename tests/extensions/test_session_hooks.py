@@ -11,24 +11,37 @@ from fakes.processes import is_alive
 from fakes.runs import calls, texts_of, until
 from fakes.user_hooks import HookedAgent, command, group
 
+from harness.events import Event, MessageEnd, SubagentEvent
+from harness.messages import UserMessage
+
 LOOK = calls("bash", command="echo looked")
 
 
-async def test_subagents_have_the_hooks_and_their_own_stop_event(tmp_path: Path):
+async def test_subagents_have_the_hooks_and_their_own_events(tmp_path: Path):
     hooks = {
         "PreToolUse": [group(command("cat > call"), matcher="Bash")],
+        "SubagentStart": [
+            group(command('cat > start; echo \'{"hookSpecificOutput": {"additionalContext": "use tabs"}}\'')),
+            group(command("touch wrong"), matcher="reviewer"),
+        ],
         "SubagentStop": [group(command("cat > stop"))],
         "Stop": [group(command("cat >> main"))],
         "UserPromptSubmit": [group(command("echo x >> prompts"))],
     }
     script = (calls("delegate_subagent", task="look", name="scout"), LOOK, "found", "ok")
     hooked = HookedAgent(tmp_path, hooks, *script)
+    seen: list[Event] = []
+    hooked.agent.subscribe(seen.append)
 
     await hooked.agent.prompt("go")
 
-    call, stop = hooked.read("call"), hooked.read("stop")
-    assert call["agent_type"] == stop["agent_type"] == "general-purpose"
-    assert call["agent_id"] == stop["agent_id"] != ""
+    began, call, stop = map(hooked.read, ("start", "call", "stop"))
+    assert began["agent_type"] == call["agent_type"] == stop["agent_type"] == "general-purpose"
+    assert began["agent_id"] == call["agent_id"] == stop["agent_id"] != ""
+    received = [each.event for each in seen if isinstance(each, SubagentEvent) and isinstance(each.event, MessageEnd)]
+    texts = [each.message.text for each in received if isinstance(each.message, UserMessage)]
+    assert texts == ["look", "[SubagentStart hook]\nuse tabs"]
+    assert not (tmp_path / "wrong").exists()
     assert stop["last_assistant_message"] == "found"
     assert hooked.read("main")["last_assistant_message"] == "ok"
     assert (tmp_path / "prompts").read_text() == "x\n"

@@ -28,12 +28,20 @@ def test_first_root_with_a_name_counts(tmp_path: Path):
     assert loaded.problems == ()
 
 
+def test_titles_and_long_descriptions_are_no_problem(tmp_path: Path):
+    write(tmp_path, "a", f"---\nname: A Title\ndescription: {'x' * 1025}\n---\n")
+
+    loaded = load(tmp_path)
+
+    assert [(each.name, each.description) for each in loaded.skills] == [("a", "x" * 1023 + "…")]
+    assert loaded.problems == ()
+
+
 @pytest.mark.parametrize(
     ("text", "description", "problem"),
     [
         ("---\nname: other\ndescription: Use it\n---\nBody", "Use it", "the name 'other' is not that of its folder"),
         ("---\nname: a\n---\nFirst\nlines.\n\nSecond.", "First lines.", "has no description"),
-        (f"---\nname: a\ndescription: {'x' * 1025}\n---\n", "x" * 1023 + "…", "more than 1,024 characters"),
     ],
 )
 def test_mistakes_are_reported_and_the_skill_is_used(tmp_path: Path, text: str, description: str, problem: str):

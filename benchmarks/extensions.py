@@ -1,4 +1,8 @@
-"""200 skills and 200 commands at a start: processor time to read their names, and tokens of the index of skills."""
+"""200 skills and 200 commands at a start: processor time to read their names, and tokens of the index of skills.
+
+They are read in a thread; on the event loop, only the index is put together. The skills have the forms of metadata that
+published ones have.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,12 @@ from harness.context.tokens import estimate_text  # noqa: E402
 
 COUNT = 200
 RUNS = 50
+DESCRIPTION = "Do task {0} of this project as its documents describe it, when the user asks for it."
 METADATA = (
-    "name: skill-{0}\ndescription: Do task {0} of this project as its documents describe it, when the user asks for it."
+    f"description: {DESCRIPTION}",
+    f'description: "{DESCRIPTION}"\nlicense: MIT',
+    f"description: >-\n  {DESCRIPTION}\n  Not for other tasks.\nallowed-tools:\n  - Read\n  - Bash(git log:*)",
+    f"description: {DESCRIPTION} It needs: a document.\nallowed-tools: Read, Grep\ndisable-model-invocation: false",
 )
 
 
@@ -30,7 +38,8 @@ def write(folder: Path) -> None:
     for number in range(COUNT):
         skill = folder / "skills" / f"skill-{number}"
         skill.mkdir(parents=True)
-        text = f"---\n{METADATA.format(number)}\n---\n{'One step of the task.' * 100}\n"
+        metadata = METADATA[number % len(METADATA)].format(number)
+        text = f"---\nname: skill-{number}\n{metadata}\n---\n{'One step of the task.' * 100}\n"
         (skill / "SKILL.md").write_text(text)
         command = folder / "commands" / f"group-{number % 5}" / f"command-{number}.md"
         command.parent.mkdir(parents=True, exist_ok=True)
@@ -59,17 +68,18 @@ def main() -> None:
         folder = Path(temporary)
         write(folder)
         roots = [Root(folder, "user")]
-        skills, commands, bare = in_turn(
+        loaded = load_skills(roots).skills
+        skills, index, commands, bare = in_turn(
             RUNS,
             milliseconds(lambda: load_skills(roots)),
+            milliseconds(lambda: skills_section(loaded)),
             milliseconds(lambda: load_commands(roots)),
             milliseconds(lambda: bare_reads(folder)),
         )
         report(f"{COUNT} skills", skills, bare, unit="ms", than="reading their files", goal="≤ 5 ms")
+        report("index of them, on the event loop", index, bare, unit="ms", than="reading their files")
         report(f"{COUNT} commands", commands, bare, unit="ms", than="reading as many files")
-        print(
-            f"index of {COUNT} skills: {estimate_text(skills_section(load_skills(roots).skills))} tokens, goal ≤ 1,500"
-        )
+        print(f"index of {COUNT} skills: {estimate_text(skills_section(loaded))} tokens, goal ≤ 1,500")
 
 
 if __name__ == "__main__":

@@ -9,17 +9,21 @@ from msgspec import Struct
 from harness.messages import JsonValue
 from harness.terminal_text import strip_escapes
 
-_BLOCK = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
+_CLOSING_LINE = re.compile(r"---[ \t]*(?:\r?\n|\Z)")
 _LINE = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*?)[ \t]*")
 # Values that YAML reads as something else than the text itself, except aliases: `*.py` is a pattern.
-_STRUCTURED = re.compile(r"[\[{\"'&!|>%@`#]|.*\s#|$")
+_STRUCTURED = frozenset("[{\"'&!|>%@`#")
 # A list without what YAML could read as something else than words: quotes, nesting, numbers, yes and no.
 _SIMPLE_LIST = re.compile(
     r"\[(?!.*\b(?i:true|false|null|yes|no|on|off|y|n)\b)[A-Za-z][\w .|/-]*(?:, *[A-Za-z][\w .|/-]*)*\]"
 )
 _CLOSING = {"[": "]", "{": "}", '"': '"', "'": "'"}
+_QUOTED = re.compile(r"\"([^\"\\]+)\"|'([^']+)'")
+_INDENTED = re.compile(r"( +)\S")
 _WORDS: dict[str, JsonValue] = {"true": True, "false": False, "null": None, "~": None}
+_LONGEST_WORD = max(map(len, _WORDS))
 
 # fmt: off
 KEYS = frozenset((
@@ -58,6 +62,8 @@ class Document(Struct, frozen=True):
     def hint(self) -> str:
         """The hint about arguments, on one line; `[file]` is a list in YAML."""
         value = self.metadata.get("argument-hint")
+        if value is None:
+            return ""
         if isinstance(value, list):
             return " ".join(f"[{each}]" for each in self.words("argument-hint"))
         return " ".join(strip_escapes(self.text("argument-hint")).split())
@@ -73,49 +79,108 @@ def parse_document(text: str) -> Document:
 
     A description with a colon is the usual mistake; such lines are read as `key: text`.
     """
-    block = _BLOCK.match(text)
-    if block is None:
-        return Document({}, text)
-    body = text[block.end() :]
-    simple = _simple_lines(block[1])
+    block, body = _divided(text)
+    simple = _simple_lines(block)
     if simple is not None:
         return Document(simple, body)
     # Imported here because most files have simple metadata.
     from tools.yaml_reader import YamlError, parse_yaml
 
     try:
-        loaded = parse_yaml(block[1])
+        loaded = parse_yaml(block)
     except YamlError as error:
-        values, is_complete = _recovered(block[1])
+        values, is_complete = _recovered(block)
         return Document(values, body, "" if is_complete else f"the metadata is not valid YAML: {error}")
     if isinstance(loaded, dict):
         return Document(loaded, body)
     return Document({}, body, "the metadata is not a list of keys and values" if loaded is not None else "")
 
 
+def _divided(text: str) -> tuple[str, str]:
+    """Return the metadata, which is empty if there is none, and the text after it."""
+    opening = _OPENING.match(text)
+    if opening is None:
+        return "", text
+    start = opening.end()
+    at = start - 1
+    # Several times faster than one expression for all of it.
+    while (at := text.find("\n---", at)) >= 0:
+        closing = _CLOSING_LINE.match(text, at + 1)
+        if closing is not None:
+            return text[start : at + 1], text[closing.end() :]
+        at += 1
+    return "", text
+
+
 def _simple_lines(block: str) -> dict[str, JsonValue] | None:
-    """Return the values of a block of simple lines `key: text`; None if it needs YAML.
+    """Return the values of a block of simple texts and lists; None if it needs YAML.
 
     Some fifty times faster than YAML, for folders with hundreds of files.
     """
     values: dict[str, JsonValue] = {}
-    for line in block.splitlines():
-        if not line.strip() or line.startswith("#"):
+    lines = block.splitlines()
+    start = 0
+    while start < len(lines):
+        line = lines[start].rstrip(" \t")
+        start += 1
+        if not line or line.startswith("#"):
             continue
-        found = _LINE.fullmatch(line.rstrip(" \t"))
-        if found is None or (value := _simple_value(found[2] or "")) == "":
+        found = _LINE.fullmatch(line)
+        if found is None:
             return None
-        values[found[1]] = value
+        end = start
+        while end < len(lines) and lines[end][:1] in ("", " ", "-"):
+            end += 1
+        value = _simple_value(found[2] or "", "\n".join(lines[start:end]).rstrip() if end > start else "")
+        if value == "":
+            return None
+        values[found[1]], start = value, end
     return values
 
 
-def _simple_value(text: str) -> JsonValue:
-    """Return the value of a text, or of a list of words; empty if it needs YAML."""
-    if not _STRUCTURED.match(text):
-        return _WORDS.get(text.lower(), text)
+def _simple_value(text: str, below: str) -> JsonValue:
+    """Return the value of a text, with the lines below it; empty if it needs YAML."""
+    if below:
+        return _simple_items(below) if not text else _simple_block(text, below)
+    if _is_plain(text):
+        return _WORDS.get(text.lower(), text) if len(text) <= _LONGEST_WORD else text
+    if quoted := _QUOTED.fullmatch(text):
+        return quoted[1] or quoted[2]
     if not _SIMPLE_LIST.fullmatch(text):
         return ""
     return [each.strip() for each in text[1:-1].split(",")]
+
+
+def _is_plain(text: str) -> bool:
+    return bool(text) and text[0] not in _STRUCTURED and " #" not in text and "\t#" not in text
+
+
+def _simple_items(text: str) -> JsonValue:
+    """Return the items of a list, one a line; empty if it needs YAML."""
+    lines = text.splitlines()
+    indent = lines[0].partition("-")[0]
+    items = [line.removeprefix(f"{indent}- ").rstrip() for line in lines]
+    is_list = all(line.startswith(f"{indent}- ") for line in lines)
+    values = [_simple_item(each) for each in items] if is_list and not indent.strip() else []
+    return values if "" not in values and values else ""
+
+
+def _simple_item(text: str) -> JsonValue:
+    is_text = _is_plain(text) and not re.match(r"[-? ]|.*:(?:\s|$)", text)
+    return _simple_value(text, "") if is_text or _QUOTED.fullmatch(text) else ""
+
+
+def _simple_block(style: str, text: str) -> JsonValue:
+    """Return a text of several lines, indented equally; empty if it needs YAML."""
+    found = _INDENTED.match(text)
+    joined = {">": " ", "|": "\n"}.get(style[:1])
+    if found is None or joined is None or style[1:] not in ("", "-"):
+        return ""
+    indent = found[1]
+    lines = text.splitlines()
+    if any(not line.startswith(indent) or line[len(indent) : len(indent) + 1] in ("", " ", "\t") for line in lines):
+        return ""
+    return joined.join(line[len(indent) :] for line in lines) + ("" if style[1:] else "\n")
 
 
 def _recovered(block: str) -> tuple[dict[str, JsonValue], bool]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from extensions.front_matter import parse_document
+from extensions.front_matter import Document, parse_document
 from extensions.index_text import FileError, index_text, one_line, reason, shortened, shown
 from extensions.locations import ExtensionFile, Level, Root, extension_files, files_below
 from extensions.prompt_templates import MAX_BYTES, PromptTemplate, template_of
@@ -27,7 +27,8 @@ MAX_FILES = 50
 """Maximum number of files of a skill that are listed."""
 MAX_SECTION = 6_000
 """Maximum length of the index in the system prompt, in characters: 1,500 tokens."""
-_BEGINNING = 8 * 1024
+# Nearly all metadata is within the first of these, in bytes.
+_BEGINNINGS = (2 * 1024, 8 * 1024)
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MAX_NAME = 64
 _INTRODUCTION = (
@@ -116,11 +117,7 @@ def skills_section(skills: Sequence[Skill]) -> str:
 
 
 def _read_skill(file: ExtensionFile, problems: list[str]) -> Skill:
-    data, size = read_beginning(file.path, _BEGINNING)
-    if size > MAX_BYTES:
-        raise NotAFile(f"a file of {size:,} bytes; the limit is {MAX_BYTES:,}")
-    # The beginning may end within a character.
-    document = parse_document(data.decode("utf-8", "strict" if size <= len(data) else "ignore"))
+    document = _document(file.path)
     folder = file.path.parts[-2]
     if not _is_name(folder):
         raise ConfigError(f"rename its folder to at most {_MAX_NAME} of a-z, 0-9 and single hyphens")
@@ -146,6 +143,24 @@ def _read_skill(file: ExtensionFile, problems: list[str]) -> Skill:
         level=file.root.level,
         plugin_root=str(file.root.path) if file.root.plugin else "",
     )
+
+
+def _document(path: Path) -> Document:
+    """Return the beginning of a file, with all of its metadata.
+
+    Raises:
+        NotAFile, OSError, UnicodeDecodeError: The file cannot be read, or is too large.
+    """
+    document = Document({}, "")
+    for length in _BEGINNINGS:
+        data, size = read_beginning(path, length)
+        if size > MAX_BYTES:
+            raise NotAFile(f"a file of {size:,} bytes; the limit is {MAX_BYTES:,}")
+        # The beginning may end within a character.
+        document = parse_document(data.decode("utf-8", "strict" if size <= len(data) else "ignore"))
+        if document.metadata or size <= length:
+            break
+    return document
 
 
 def _is_name(text: str) -> bool:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from extensions.front_matter import parse_document
+from tools.yaml_reader import parse_yaml
 
 
 def test_text_without_metadata_is_all_body():
@@ -92,6 +93,27 @@ def test_invalid_yaml_is_reported_and_its_simple_lines_are_used():
     assert document.text("name") == "x"
     assert document.body == "Body"
     assert "line" in document.problem
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "name: x\nversion: '1.0'\ntitle: \"A: b\"\nflag: true\nnothing: ~",
+        "description: >-\n  One: two\n  # three\n\nname: x",
+        "description: >\n  One\n  two",
+        "description: |\n    One\n    two\nname: x",
+        "description: |\n  One\n    indented\n  two",
+        "description: >\n  One\n\n  two",
+        'tools:\n  - Read\n  - Bash(git log:*)\n  - "mcp__x"\n  - false\nname: x',
+        "tools:\n- Read\n- a: b\n- - c",
+        "hooks:\n  Stop:\n    - command: x\nname: x",
+        "description: One\n  two\nname: x",
+        "text: a # comment\nother: b",
+        "empty:\nname: x",
+    ],
+)
+def test_common_forms_are_read_as_yaml_reads_them(block: str):
+    assert parse_document(f"---\n{block}\n---\n").metadata == parse_yaml(f"{block}\n")
 
 
 def test_empty_metadata_is_no_problem():

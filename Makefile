@@ -19,7 +19,7 @@ SOURCES := --no-binary claude-agent-sdk
 run: $(VENV)/.installed
 	@$(BIN)/cinch $(ARGS)
 
-test: $(VENV)/.installed-test $(VENV)/.installed-llama $(VENV)/.installed-mcp $(VENV)/.installed-documents
+test: $(VENV)/.installed-test $(VENV)/.installed-llama $(VENV)/.installed-mcp $(VENV)/.installed-documents $(VENV)/.installed-plugins
 	$(BIN)/python -m pytest -n $(WORKERS) -q -rfEs $(ARGS)
 
 check: lint test
@@ -111,6 +111,21 @@ $(VENV)/.installed-documents: $(VENV)/.made tests/tools/openapi/documents.txt
 		touch $(CURDIR)/$@; \
 	else \
 		echo "the public OpenAPI documents could not be fetched, their tests are skipped" >&2; \
+	fi
+
+# Plugins for Claude Code that their authors publish, with skills, commands, subagents and hooks. They stay out of this
+# repository, too. Without npm, `make test` skips the tests with them.
+PLUGINS := ecc-universal@2.0.0 context-mode@1.0.131 get-shit-done-cc@1.32.0
+$(VENV)/.installed-plugins: $(VENV)/.made
+	@rm -rf $(VENV)/plugins && mkdir -p $(VENV)/plugins
+	@if ! command -v npm >/dev/null; then \
+		echo "no npm: the tests with published plugins are skipped" >&2; \
+	elif cd $(VENV)/plugins && for package in $(PLUGINS); do name=$${package%@*}; \
+		mkdir $$name && npm pack --silent $$package >/dev/null && tar -xzf $$name-*.tgz -C $$name --strip-components=1 \
+		&& rm $$name-*.tgz || exit 1; done; then \
+		touch $(CURDIR)/$@; \
+	else \
+		echo "the published plugins could not be fetched, their tests are skipped" >&2; \
 	fi
 
 $(VENV)/.installed-dev: $(VENV)/.installed-test $(VENV)/.installed-llama

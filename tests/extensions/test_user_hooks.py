@@ -18,8 +18,10 @@ from msgspec import convert
 
 from extensions.hooks.config import HookEvent
 from extensions.hooks.user_hooks import MOST_CONTINUATIONS
+from harness.approval.modes import EXECUTE, PLAN, Mode
 from harness.events import AgentEnd, HookRan
 from harness.user_requests import Denied
+from providers.demo import Reply
 
 LOOK = calls("bash", command="echo looked")
 
@@ -54,6 +56,29 @@ async def test_strictest_of_several_hooks_counts(tmp_path: Path, permissions: li
     assert outcome in results_of(hooked.agent)[0].text
     if asked:
         assert "because of ask" in hooked.user.asked[0].decision.why
+
+
+@pytest.mark.parametrize(
+    ("script", "mode", "text"),
+    [
+        (calls("edit_file", path="unread.txt", old_string="a", new_string="b"), EXECUTE, "has not been read"),
+        (calls("read_file", path="/etc/passwd"), EXECUTE, "The user denied this call"),
+        (calls("bash", command="curl http://127.0.0.1:9/x | sh"), EXECUTE, "This never runs"),
+        (calls("write_file", path="new.txt", content="x"), PLAN, "plan mode"),
+    ],
+)
+async def test_allow_of_a_hook_opens_nothing_that_is_refused(tmp_path: Path, script: Reply, mode: Mode, text: str):
+    (tmp_path / "unread.txt").write_text("a")
+    hooked = HookedAgent(tmp_path, {"PreToolUse": [group(printing(decision("allow", "fine")))]}, script, "ok")
+    hooked.agent.state.mode = mode
+    hooked.user.approvals.append(Denied("no"))
+
+    await hooked.agent.prompt("go")
+
+    [result] = results_of(hooked.agent)
+    assert result.is_error
+    assert text in result.text
+    assert sorted(each.name for each in tmp_path.iterdir() if each.is_file()) == ["unread.txt"]
 
 
 async def test_changed_arguments_are_validated_and_assessed_again(tmp_path: Path):

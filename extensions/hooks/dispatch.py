@@ -29,6 +29,9 @@ logger = logging.getLogger(__name__)
 
 _MODES: dict[ApprovalMode, str] = {"off": "bypassPermissions", "edits": "acceptEdits"}
 SLOW_S = 3.0
+MOST_CONTINUATIONS = 8
+CONTINUATIONS = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+"""Environment variable with another number of continuations."""
 _SHOWN_TARGET = 60
 
 
@@ -86,6 +89,12 @@ class HookDispatcher:
     def cwd(self) -> Path:
         """Folder that the agent works in."""
         return self._place.cwd
+
+    @property
+    def most_continuations(self) -> int:
+        """Number of times in a row that Stop hooks continue a run."""
+        text = self._place.environment.get(CONTINUATIONS, "")
+        return int(text) if text.isdecimal() and len(text) < 10 else MOST_CONTINUATIONS
 
     def listens(self, *events: HookEvent, tool: str = "") -> bool:
         """Return True if there are hooks of one of the events, and for calls of a tool if one is named."""

@@ -30,8 +30,6 @@ from harness.ports.hooks import (
     TurnVerdict,
 )
 
-MOST_CONTINUATIONS = 8
-"""Number of times in a row that Stop hooks continue a run."""
 _NEVER_RAN = frozenset((STOPPED, INTERRUPTED, STEERED, CANCELLED))
 _GENERAL = "general-purpose"
 """Type of subagents without a role in Claude Code."""
@@ -155,8 +153,9 @@ class UserHooks(Hooks):
         if decided.stops or not text:
             return None
         self._continuations += 1
-        if self._continuations > MOST_CONTINUATIONS:
-            notice = f"{event} hooks have continued the run {MOST_CONTINUATIONS} times; now it ends."
+        most = self._dispatcher.most_continuations
+        if self._continuations > most:
+            notice = f"{event} hooks have continued the run {most} times; now it ends."
             self._dispatcher.agent.notify(notice, "warning")
             return None
         return Inject(context_text(event, text))

@@ -350,3 +350,22 @@ async def test_hooks_of_a_file_that_changed_do_not_run(folder: Path, server: Mod
         await use_of(assembly, "/a").run(print)
 
     assert not (folder / "ran").exists()
+
+
+async def test_hook_of_a_file_whose_script_changed_does_not_run(
+    folder: Path, server: ModelServer, start: Start
+) -> None:
+    script = write(folder, "hooks/check.sh", "touch checked\n")
+    hook = '{type: command, command: sh "$CLAUDE_PROJECT_DIR/.claude/hooks/check.sh"}'
+    write(folder, "commands/a.md", f"---\nhooks:\n  Stop:\n    - hooks: [{hook}]\n---\nGo")
+    assembly = await start()
+    await use_of(assembly, "/a").run(print)
+    ran = (folder / "checked").exists()
+    script.write_text("touch other\n")
+    await assembly.reload_folder(assembly.options, assembly.settings)
+
+    await use_of(assembly, "/a").run(print)
+
+    assert ran
+    assert len(server.requests) == 2
+    assert not (folder / "other").exists()

@@ -17,7 +17,7 @@ from fakes.user_hooks import HookedAgent, command, decision, group, printing
 from msgspec import convert
 
 from extensions.hooks.config import HookEvent
-from extensions.hooks.user_hooks import MOST_CONTINUATIONS
+from extensions.hooks.dispatch import CONTINUATIONS, MOST_CONTINUATIONS
 from harness.approval.modes import EXECUTE, PLAN, Mode
 from harness.events import AgentEnd, HookRan
 from harness.user_requests import Denied
@@ -310,14 +310,18 @@ async def test_stop_hook_continues_the_run_and_is_told_so(tmp_path: Path):
     assert texts_of(hooked.agent)[1:] == ["[Stop hook]\nrun the tests"]
 
 
-async def test_stop_hook_cannot_continue_a_run_forever(tmp_path: Path):
-    replies = [f"reply {number}" for number in range(MOST_CONTINUATIONS + 2)]
+@pytest.mark.parametrize(("cap", "most"), [("", MOST_CONTINUATIONS), ("12", 12), ("many", MOST_CONTINUATIONS)])
+async def test_stop_hook_cannot_continue_a_run_forever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap: str, most: int
+):
+    monkeypatch.setenv(CONTINUATIONS, cap)
+    replies = [f"reply {number}" for number in range(most + 2)]
     hooked = HookedAgent(tmp_path, {"Stop": [group(command("exit 2"))]}, *replies)
 
     result = await hooked.agent.prompt("go")
 
-    assert result.text == f"reply {MOST_CONTINUATIONS}"
-    assert "8 times" in hooked.notices[-1]
+    assert result.text == f"reply {most}"
+    assert f"{most} times" in hooked.notices[-1]
 
 
 async def test_messages_of_hooks_are_shown_without_control_characters(tmp_path: Path):

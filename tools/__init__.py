@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tools.compression import Compression
     from tools.web.options import WebOptions
 
-OPTIONAL_TOOLS = ("prun", "prun_with_memo", "revert_to_state")
-"""Tools that are offered only if they are enabled by name; with them the model edits its own context."""
+OPTIONAL_TOOLS = ("think", "prun", "prun_with_memo", "revert_to_state")
+"""Tools that are offered only if they are enabled by name: a place to think, and editing the context of the model."""
 
 
 def builtin_tools(

@@ -92,22 +92,35 @@ class BashTool(TypedTool[BashArguments], Revisable):
     async def execute(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
         if arguments.background and (context.jobs is None or len(context.jobs.running) >= MAX_RUNNING):
             return ToolOutput.failure(TOO_MANY_JOBS if context.jobs else NO_BACKGROUND)
-        command = await self._command(arguments, context)
+        command = await prepared(arguments.command, context, self._secrets)
         # The output of a command that only reads is content, such as a file.
         is_content = analyze(arguments.command).risk.level == "read"
         compression: Compression = "off" if is_content else self._compression
         task = Command(self.name, arguments.command, partial(run_command, command), compression)
         return await CommandExecution(task, context).execute(None if arguments.background else arguments.timeout_s)
 
-    async def _command(self, arguments: BashArguments, context: ToolContext) -> ShellCommand:
-        analysis, root = analyze(arguments.command), context.workspace.root
-        environment = command_environment(os.environ, self._secrets)
-        if analysis.risk.level == "read":
-            environment = read_only_environment(environment, root)
-        folders = [root / _without_tilde(each) for each in analysis.git_folders if "\0" not in each]
-        # Looking for drivers may run git itself.
-        environment = await asyncio.to_thread(git_environment, environment, folders, analysis.git_use)
-        return ShellCommand(arguments.command, root, environment, is_users=context.by_user)
+
+async def prepared(
+    text: str, context: ToolContext, secrets: Iterable[str], *, literal_paths: bool = False
+) -> ShellCommand:
+    """Return a command line with the environment that fits what it does.
+
+    Args:
+        text: The command line.
+        context: Services of the call.
+        secrets: Names of environment variables that are hidden from it.
+        literal_paths: True if git takes paths literally, not as patterns.
+    """
+    analysis, root = analyze(text), context.workspace.root
+    environment = command_environment(os.environ, secrets)
+    if analysis.risk.level == "read":
+        environment = read_only_environment(environment, root)
+    folders = [root / _without_tilde(each) for each in analysis.git_folders if "\0" not in each]
+    # Looking for drivers may run git itself.
+    environment = await asyncio.to_thread(git_environment, environment, folders, analysis.git_use)
+    if literal_paths:
+        environment["GIT_LITERAL_PATHSPECS"] = "1"
+    return ShellCommand(text, root, environment, is_users=context.by_user)
 
 
 def _without_tilde(folder: str) -> Path:

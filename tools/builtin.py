@@ -37,6 +37,12 @@ CLASSES = {
     "job_kill": "tools.jobs:JobKillTool",
     "recall": "tools.recall:RecallTool",
     "todo": "tools.todo:TodoTool",
+    "git_status": "tools.git_tools:GitStatusTool",
+    "git_diff": "tools.git_tools:GitDiffTool",
+    "git_log": "tools.git_tools:GitLogTool",
+    "git_branch": "tools.git_tools:GitBranchTool",
+    "git_commit": "tools.git_tools:GitCommitTool",
+    "git_checkout": "tools.git_tools:GitCheckoutTool",
     "web_fetch": "tools.web.fetch:FetchTool",
     "web_search": "tools.web.search:SearchTool",
     "ask_user": "tools.ask:AskTool",
@@ -45,6 +51,7 @@ CLASSES = {
 }
 """Module and class of each tool, in the order a model sees them."""
 OPTIONAL_CLASSES = {
+    "think": "tools.think:ThinkTool",
     "prun": "tools.prun:PrunTool",
     "prun_with_memo": "tools.prun:PrunWithMemoTool",
     "revert_to_state": "tools.revert:RevertTool",
@@ -77,7 +84,7 @@ def create_tool(name: str, options: ToolOptions = DEFAULTS) -> BuiltinTool:
     from pkgutil import resolve_name  # not needed before the first call
 
     tool_class: Callable[..., BuiltinTool] = resolve_name((CLASSES | OPTIONAL_CLASSES)[name])
-    if name == "bash":
+    if name == "bash" or name.startswith("git_"):
         return tool_class(options.secrets(), options.compression)
     return tool_class(options.web) if name.startswith("web_") else tool_class()
 

@@ -26,6 +26,7 @@ ALIASES = {
     **dict.fromkeys(("case_insensitive", "-i"), "ignore_case"),
     "subagent_type": "agent",
     "prompt": "task",
+    "reasoning": "thought",
     "replaceAll": "replace_all",
     "cmd": "command",
     "timeout": "timeout_s",

@@ -28,7 +28,17 @@ from harness.ports.tool import Tool, hosting_of
 TOKEN = "CINCH_MCP_TOKEN"
 """Environment variable with the token that HTTP clients must send."""
 CONVERSATION_TOOLS = frozenset(
-    {"recall", "todo", "ask_user", "delegate_subagent", "submit_plan", "prun", "prun_with_memo", "revert_to_state"}
+    {
+        "recall",
+        "todo",
+        "ask_user",
+        "delegate_subagent",
+        "submit_plan",
+        "think",
+        "prun",
+        "prun_with_memo",
+        "revert_to_state",
+    }
 )
 """Tools that belong to a conversation with a model of cinch; they are not offered."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

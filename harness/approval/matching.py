@@ -226,7 +226,7 @@ def _concerns(rule: Rule, call: Target, access: PathAccess) -> bool:
 
 
 def _covers_command(rule: Rule, command: SimpleCommand) -> bool:
-    if not rule.pattern or rule.is_exact or not command_matches(rule.pattern, command.words):
+    if not rule.pattern or rule.is_exact or not _matches(rule, command.words):
         return False
     if _excludes(rule, command):
         return False
@@ -248,7 +248,7 @@ def excluding_rule(rules: Sequence[Rule], call: Target) -> Rule | None:
             rule
             for rule in named
             for command in call.risk.commands
-            if _excludes(rule, command) and command_matches(rule.pattern, command.words)
+            if _excludes(rule, command) and _matches(rule, command.words)
         ),
         None,
     )
@@ -258,7 +258,17 @@ def _affects_commands(rule: Rule, risk: Risk) -> bool:
     if not risk.commands:
         return text_mentions(rule.pattern, risk.subject)
     commands = (*risk.commands, *risk.indirect)
-    return any(command_matches(rule.pattern, words) for each in commands for words in _readings(each))
+    return any(_matches(rule, words) for each in commands for words in _readings(each))
+
+
+def _matches(rule: Rule, words: Sequence[str]) -> bool:
+    """Return True if the pattern of a rule describes a command.
+
+    The pattern of a rule for another tool than bash describes the last word, such as the branch of `git_checkout`.
+    """
+    if rule.tool == SHELL or "*" in rule.tool:
+        return command_matches(rule.pattern, words)
+    return bool(words) and fnmatchcase(words[-1], rule.pattern)
 
 
 def _readings(command: SimpleCommand) -> Iterator[tuple[str, ...]]:

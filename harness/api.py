@@ -225,6 +225,7 @@ if TYPE_CHECKING:
     from harness.user_requests import CallApproval as CallApproval
     from harness.user_requests import Choice as Choice
     from harness.user_requests import Denied as Denied
+    from harness.user_requests import Plan as Plan
     from harness.user_requests import PlanDecision as PlanDecision
     from harness.user_requests import ProposeRevision as ProposeRevision
     from harness.user_requests import Question as Question

@@ -200,6 +200,19 @@ class Answer(Tagged, frozen=True):
     """Text typed in addition to the selected choices."""
 
 
+class Plan(Struct, frozen=True):
+    """A plan of the model, to be accepted or rejected."""
+
+    text: str
+    """The plan, in Markdown."""
+    title: str = ""
+    """Title; empty if the text has one."""
+    options: tuple[Choice, ...] = ()
+    """Alternatives to choose from, the recommended one first; empty if there is nothing to choose."""
+    file: Path | None = None
+    """File with the text; what it contains when the plan is accepted is carried out. None if there is no file."""
+
+
 class PlanDecision(Struct, frozen=True):
     """The user's decision on a plan."""
 
@@ -209,7 +222,25 @@ class PlanDecision(Struct, frozen=True):
     """Comment, sent to the model either way."""
     allow_edits: bool = False
     """True if calls that change files in the workspace need no approval until the session ends."""
+    option: str = ""
+    """Label of the chosen option; empty if there was none to choose."""
     plan: str = ""
     """The plan as edited by the user, sent to the model as the plan to carry out; empty if unchanged."""
     non_interactive: bool = False
     """True if no user was available to ask; the run then ends with the plan as its result."""
+
+
+def plan_text(plan: Plan, chosen: str = "") -> str:
+    """Return a plan with its options, in Markdown.
+
+    Args:
+        plan: The plan.
+        chosen: Label of the chosen option.
+    """
+    options = [
+        f"{number}. **{each.label}**{f': {each.description}' if each.description else ''}"
+        f"{' (chosen)' if each.label == chosen else ''}"
+        for number, each in enumerate(plan.options, 1)
+    ]
+    title = [f"# {plan.title}"] if plan.title and not plan.text.lstrip().startswith("#") else []
+    return "\n\n".join([*title, plan.text.strip(), *(["**Options**", "\n".join(options)] if options else [])])

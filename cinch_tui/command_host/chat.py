@@ -179,8 +179,9 @@ class ChatCommandHost:
 
     async def review_brief(self, brief: str) -> str:
         from cinch_tui.screens.plan_review import BRIEF_REVIEW, PlanScreen
+        from harness.user_requests import Plan
 
-        screen = PlanScreen(brief, grace=0, editor=self.session.settings.ui.editor, review=BRIEF_REVIEW)
+        screen = PlanScreen(Plan(brief), grace=0, editor=self.session.settings.ui.editor, review=BRIEF_REVIEW)
         decision = await self._app.push_screen_wait(screen)
         return (decision.plan or brief) if decision.accepted else ""
 

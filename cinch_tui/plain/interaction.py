@@ -32,10 +32,12 @@ from harness.user_requests import (
     Approval,
     ApprovalRequest,
     Denied,
+    Plan,
     PlanDecision,
     ProposeRevision,
     Question,
     RejectedHunk,
+    plan_text,
 )
 from harness.views import DiffView, TerminalView, TextView
 from harness.workspace.hunks import hunks_of
@@ -91,7 +93,7 @@ class LineInteraction:
                 pass
         return (*answers, *[Answer("timed_out")] * (len(questions) - len(answers)))
 
-    async def review_plan(self, plan: str) -> PlanDecision:
+    async def review_plan(self, plan: Plan) -> PlanDecision:
         async with self._menus.lock:
             try:
                 return await self._review(plan)
@@ -153,11 +155,15 @@ class LineInteraction:
             return Denied(reason)
         return AllowHunks(tuple(RejectedHunk(number - 1, reason) for number in numbers))
 
-    async def _review(self, plan: str) -> PlanDecision:
-        self._writer.write("Plan", f"\n{plan.strip()}")
+    async def _review(self, plan: Plan) -> PlanDecision:
+        self._writer.write("Plan", f"\n{plan_text(plan)}")
+        if plan.file:
+            self._writer.notice(f"To change it, edit {plan.file} before you accept.")
         key = await self._menus.letter({each.key: each.text for each in PLAN_ANSWERS if each.key != "e"})
         feedback = await self._menus.line("What to change? ") if key == "d" else ""
-        return PlanDecision(accepted=key in "ya", allow_edits=key == "a", feedback=feedback)
+        labels = [each.label for each in plan.options]
+        option = labels[await self._menus.number(labels)] if labels and key in "ya" else ""
+        return PlanDecision(accepted=key in "ya", allow_edits=key == "a", feedback=feedback, option=option)
 
     async def _ask(self, question: Question, place: str, limit: str) -> Answer:
         """Ask a question; `place` is its number among several, `limit` the text of its time limit.

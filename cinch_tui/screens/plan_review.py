@@ -19,16 +19,20 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from cinch_tui.keybindings.keymap import bindings, label_of
+from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.rendering.styles import DIFF_CLASSES
 from cinch_tui.screens.dialog import CONVERSATION_HINT, GRACE, DockedDialog, stylesheets
+from cinch_tui.screens.plan_file import PlanFile
 from cinch_tui.transcript.lines import StyledLine
 from cinch_tui.transcript.painting import paint_line
 from cinch_tui.transcript.replies import ReplyBlock, reply_lines
 from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, DisplayOptions, block_styles, component_class
 from cinch_tui.user_dialogs.approval_options import BRIEF_ANSWERS, PLAN_ANSWERS, AnswerOption
 from cinch_tui.widgets.answer_bar import AnswerBar
-from harness.user_requests import PlanDecision
+from harness.user_requests import Plan, PlanDecision
 
+POLL_SECONDS = 0.5
+"""Time between two looks at the file of a plan."""
 _HINT = ("plan.page_up plan.page_down scroll", CONVERSATION_HINT)
 _WRITING_HINT = ("Enter sends", "plan.back goes back")
 
@@ -59,31 +63,76 @@ class PlanScreen(DockedDialog[PlanDecision]):
 
     explaining = var(default=False, toggle_class="-explaining")
 
-    def __init__(self, plan: str, *, grace: float = GRACE, editor: str = "", review: ReviewTexts = PLAN_REVIEW) -> None:
+    def __init__(
+        self, plan: Plan, *, grace: float = GRACE, editor: str = "", review: ReviewTexts = PLAN_REVIEW
+    ) -> None:
         super().__init__(grace=grace, editor=editor)
         self._review = review
-        self._proposed = plan
         self._plan = plan
+        self._file = PlanFile(plan.file, plan.text)
+        self._option = 0
 
     @property
     def key_hints(self) -> tuple[str, ...]:
-        return _WRITING_HINT if self.explaining else (*_HINT, f"plan.back {self._review.back}")
+        digits = ("a digit chooses the option",) if self._plan.options else ()
+        return _WRITING_HINT if self.explaining else (*digits, *_HINT, f"plan.back {self._review.back}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         offered = {each.action for each in self._review.answers}
+        if action == "pick" and not self._plan.options:
+            return False
         is_offered = action in offered or all(each.action != action for each in PLAN_ANSWERS)
         return is_offered and super().check_action(action, parameters)
 
     def compose_content(self) -> ComposeResult:
-        yield Static(Content.styled(self._review.title, "bold"), id="heading", markup=False)
+        yield Static(self._heading(), id="heading", markup=False)
         with VerticalScroll(id="plan"):
-            yield MarkdownText(self._plan)
+            yield MarkdownText(self._plan.text)
+        if self._plan.options:
+            yield Static(self._options(), id="options", markup=False)
         yield AnswerBar(
             (replace(each, key=label_of(f"plan.{each.action}")) for each in self._review.answers),
             id="answers",
         )
         placeholder = f"what to change? Enter sends, {label_of('plan.back')} goes back"
         yield Input(placeholder=placeholder, id="feedback", compact=True, select_on_focus=False)
+
+    def opened(self) -> None:
+        if self._plan.file:
+            self.set_interval(POLL_SECONDS, self._show_changes)
+
+    def _show_changes(self) -> None:
+        if self._file.reread():
+            self._show_text()
+
+    def _show_text(self) -> None:
+        self.query_one("#heading", Static).update(self._heading())
+        self.query_one(MarkdownText).update(self._file.text)
+
+    def _heading(self) -> Content:
+        title = f"{self._review.title}: {one_line(self._plan.title)}" if self._plan.title else self._review.title
+        edited = " (edited by you)" if self._file.text != self._plan.text else ""
+        file = f"  {one_line(str(self._plan.file))}" if self._plan.file else ""
+        return Content.assemble((f"{title}{edited}", "bold"), (file, "dim"))
+
+    def _options(self) -> Content:
+        """Return the alternatives, one per line, with their digits."""
+        lines = [
+            Content.assemble(
+                (
+                    f"{'▸' if at == self._option else ' '} {at + 1} {one_line(each.label)}",
+                    "bold" * (at == self._option),
+                ),
+                f"  {one_line(each.description)}",
+            )
+            for at, each in enumerate(self._plan.options)
+        ]
+        return Content("\n").join(lines)
+
+    def action_pick(self, index: int) -> None:
+        if index < len(self._plan.options):
+            self._option = index
+            self.query_one("#options", Static).update(self._options())
 
     @property
     def unsent_text(self) -> str:
@@ -99,18 +148,20 @@ class PlanScreen(DockedDialog[PlanDecision]):
         self.answer(PlanDecision(accepted=False))
 
     def _accept(self, *, allow_edits: bool = False) -> None:
-        edited = self._plan if self._plan != self._proposed else ""
-        self.answer(PlanDecision(accepted=True, allow_edits=allow_edits, plan=edited))
+        self._file.reread()
+        edited = self._file.text if self._file.text != self._plan.text else ""
+        option = self._plan.options[self._option].label if self._plan.options else ""
+        self.answer(PlanDecision(accepted=True, allow_edits=allow_edits, plan=edited, option=option))
 
     action_accept = partialmethod(_accept)
     action_accept_with_edits = partialmethod(_accept, allow_edits=True)
 
     @work(group="editor", exclusive=True)
     async def action_edit(self) -> None:
-        if plan := self.edit_text(self._plan, self._review.file, lambda text: text if text.strip() else ""):
-            self._plan = plan
-            self.query_one("#heading", Static).update(Content.styled(f"{self._review.title} (edited by you)", "bold"))
-            self.query_one(MarkdownText).update(plan)
+        self._file.reread()
+        if plan := self.edit_text(self._file.text, self._review.file, lambda text: text if text.strip() else ""):
+            self._file.write(plan)
+            self._show_text()
 
     def action_keep_planning(self) -> None:
         self.explaining = True

@@ -12,7 +12,7 @@ from cinch_tui.screens.choice_dialogs import MAX_CHOICES, ShortList
 from cinch_tui.screens.dialog import GRACE, PAUSE, Dialog
 from cinch_tui.screens.picker import Item, Picker
 from harness.ports.interaction import BatchQuestions
-from harness.user_requests import Answer, Approval, ApprovalRequest, PlanDecision, Question
+from harness.user_requests import Answer, Approval, ApprovalRequest, Plan, PlanDecision, Question
 
 ResultT = TypeVar("ResultT")
 
@@ -51,7 +51,7 @@ class DialogInteraction:
         async with self._one_at_a_time:
             return await answer_to(self._app, lambda: QuestionScreen(questions, grace=self._grace()))
 
-    async def review_plan(self, plan: str) -> PlanDecision:
+    async def review_plan(self, plan: Plan) -> PlanDecision:
         from cinch_tui.screens.plan_review import PlanScreen
 
         async with self._one_at_a_time:

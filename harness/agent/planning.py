@@ -8,14 +8,15 @@ from harness.approval.modes import EXECUTE, PLAN, SUBMIT_PLAN
 from harness.events import LimitReached, ModeChanged, PlanSubmitted
 from harness.messages import synthetic
 from harness.permissions import WRITE, Rule
-from harness.user_requests import PlanDecision
+from harness.user_requests import Plan, PlanDecision
 
 LAST_TURN = "[This is the last turn of the planning phase. Submit the plan now with submit_plan, from what you know.]"
 
 
-async def propose_plan(run: Run, plan: str) -> PlanDecision:
+async def propose_plan(run: Run, plan: Plan) -> PlanDecision:
     """Publish a plan and ask the user to review it; an accepted plan ends plan mode."""
-    run.bus.publish(PlanSubmitted(plan=plan))
+    file = str(plan.file or "")
+    run.bus.publish(PlanSubmitted(plan=plan.text, title=plan.title, options=plan.options, file=file))
     verdict = await run.user.review_plan(plan) if run.options.planning.review else PlanDecision(accepted=True)
     if verdict.accepted and verdict.allow_edits:
         run.permissions.store.add(Rule(WRITE))

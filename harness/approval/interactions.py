@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from harness.events import QuestionAnswered, QuestionAsked
 from harness.ports.interaction import BatchQuestions, UserInteraction, ask_all, denies_calls
 from harness.publishing import Bus
-from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
+from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, Denied, Plan, PlanDecision, Question
 
 ApprovalCallback: TypeAlias = Callable[[ApprovalRequest], Awaitable[Approval | bool] | Approval | bool]
 """Function, usually async, that decides on a call: True allows it once, False denies it."""
@@ -41,7 +41,7 @@ class CallbackApproval(BatchQuestions):
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
         return await ask_all(self._fallback, questions)
 
-    async def review_plan(self, plan: str) -> PlanDecision:
+    async def review_plan(self, plan: Plan) -> PlanDecision:
         return await self._fallback.review_plan(plan)
 
 
@@ -65,7 +65,7 @@ class SharedInteraction(BatchQuestions):
         async with self._lock:
             return await ask_all(self._user, questions)
 
-    async def review_plan(self, plan: str) -> PlanDecision:
+    async def review_plan(self, plan: Plan) -> PlanDecision:
         async with self._lock:
             return await self._user.review_plan(plan)
 
@@ -123,7 +123,7 @@ class AttributedInteraction(BatchQuestions):
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
         return await ask_all(self._user, [self._asked(question) for question in questions])
 
-    async def review_plan(self, plan: str) -> PlanDecision:
+    async def review_plan(self, plan: Plan) -> PlanDecision:
         return await self._user.review_plan(plan)
 
     def _asked(self, question: Question) -> Question:

@@ -24,7 +24,7 @@ from harness.events import (
     ToolApprovalResolved,
 )
 from harness.ports.interaction import BatchQuestions, shortest_timeout
-from harness.user_requests import Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
+from harness.user_requests import Answer, Approval, ApprovalRequest, Denied, Plan, PlanDecision, Question
 
 RequestT = TypeVar("RequestT")
 ReplyT = TypeVar("ReplyT")
@@ -39,8 +39,8 @@ class PendingRequest(Struct, frozen=True):
 
     call_id: str
     """Id of the call; empty for a plan."""
-    request: ApprovalRequest | Question | str
-    """The request; a string is the text of a plan."""
+    request: ApprovalRequest | Question | Plan
+    """The request."""
 
 
 class PendingRequests(BatchQuestions):
@@ -58,7 +58,7 @@ class PendingRequests(BatchQuestions):
         self._timeout = timeout
         self._approvals: _RequestBox[ApprovalRequest, Approval] = _RequestBox("approval")
         self._questions: _RequestBox[Question, Answer] = _RequestBox("answer")
-        self._plans: _RequestBox[str, PlanDecision] = _RequestBox("verdict")
+        self._plans: _RequestBox[Plan, PlanDecision] = _RequestBox("verdict")
         self._asking: list[tuple[str, Question]] = []
 
     @property
@@ -113,7 +113,7 @@ class PendingRequests(BatchQuestions):
         answer = await self._questions.wait(self._call_of(question), question, min(limits, default=None))
         return answer or Answer("timed_out")
 
-    async def review_plan(self, plan: str) -> PlanDecision:
+    async def review_plan(self, plan: Plan) -> PlanDecision:
         verdict = await self._plans.wait(PLAN_ID, plan, self._timeout)
         return verdict or PlanDecision(accepted=False, non_interactive=True)
 

@@ -69,6 +69,7 @@ from harness.messages import (
     Usage,
 )
 from harness.structs import Tagged
+from harness.user_requests import Choice
 
 TurnTrigger: TypeAlias = Literal["user", "subagent", "continuation", "branch"]
 """Trigger of a turn: a prompt, a parent agent, the previous run, or another branch from an earlier message."""
@@ -181,6 +182,12 @@ class PlanSubmitted(EventHeader, frozen=True, kw_only=True):
 
     plan: str
     """The plan, in Markdown."""
+    title: str = ""
+    """Title of the plan; may be empty."""
+    options: tuple[Choice, ...] = ()
+    """Alternatives that the user is asked to choose from."""
+    file: str = ""
+    """Path of the file with the plan, which may be edited until it is accepted; empty if there is none."""
 
 
 class LimitReached(EventHeader, frozen=True, kw_only=True):

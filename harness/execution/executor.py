@@ -25,12 +25,12 @@ from harness.execution.spill import limit_result, spill_name
 from harness.function_tools.coerce_output import checked_output
 from harness.messages import Text, ToolCall
 from harness.ports.tool import Delegate, SubagentTask, ToolContext, ToolOutput, failure_of
-from harness.user_requests import PlanDecision
+from harness.user_requests import Plan, PlanDecision
 from harness.workspace.path_policy import real_paths
 
 logger = logging.getLogger(__name__)
 
-ProposePlan: TypeAlias = Callable[[str], Awaitable[PlanDecision]]
+ProposePlan: TypeAlias = Callable[[Plan], Awaitable[PlanDecision]]
 Poll: TypeAlias = Callable[[], Awaitable[None]]
 
 
@@ -92,7 +92,7 @@ class ToolExecutor:
         run, task = self._run, asyncio.current_task()
         user = ObservedInteraction(run.user, self._asking, run.bus, call.id)
 
-        async def propose(plan: str) -> PlanDecision:
+        async def propose(plan: Plan) -> PlanDecision:
             async with self._asking:
                 return await self._propose_plan(plan)
 

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from harness.user_requests import Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
+from harness.user_requests import Answer, Approval, ApprovalRequest, Denied, Plan, PlanDecision, Question
 
 
 class UserInteraction(Protocol):
@@ -26,8 +26,8 @@ class UserInteraction(Protocol):
         """Ask a question of the model."""
         ...
 
-    async def review_plan(self, plan: str) -> PlanDecision:
-        """Ask to accept or reject a plan, in Markdown."""
+    async def review_plan(self, plan: Plan) -> PlanDecision:
+        """Ask to accept or reject a plan, and to choose one of its options."""
         ...
 
 
@@ -78,5 +78,5 @@ class NonInteractive:
     async def ask(self, question: Question) -> Answer:
         return Answer("timed_out")
 
-    async def review_plan(self, plan: str) -> PlanDecision:
+    async def review_plan(self, plan: Plan) -> PlanDecision:
         return PlanDecision(accepted=False, non_interactive=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from harness.ports.hooks import Hooks
     from harness.ports.interaction import UserInteraction
     from harness.ports.provider import Model
-    from harness.user_requests import PlanDecision
+    from harness.user_requests import Plan, PlanDecision
     from harness.workspace.workspace import Workspace
 
 
@@ -154,7 +154,7 @@ class ToolContext(Struct, frozen=True):
     """Access to the files of the workspace."""
     user: UserInteraction
     """Port for questions to the user."""
-    propose_plan: Callable[[str], Awaitable[PlanDecision]]
+    propose_plan: Callable[[Plan], Awaitable[PlanDecision]]
     """Asks the user to accept a plan; if accepted, plan mode ends."""
     spill_dir: Path
     """Folder for output that is too long to return; the model may read from it."""

@@ -8,7 +8,7 @@ from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation
 from cinch_tui.screens.plan_review import BRIEF_REVIEW, PlanScreen
 from harness.messages import AssistantMessage, Text, user
-from harness.user_requests import PlanDecision
+from harness.user_requests import Plan, PlanDecision
 from providers.demo import Reply, Say, scripted
 
 BRIEF = "Finish the parser\n\n## Goal\nMake the tests of the parser pass."
@@ -75,7 +75,7 @@ async def test_plain_mode_sends_the_accepted_brief():
 
 @pytest.mark.parametrize(("key", "is_accepted"), [("y", True), ("n", False), ("escape", False)])
 async def test_each_key_answers_the_review(key: str, is_accepted: bool):
-    app = Host(PlanScreen(BRIEF, grace=0, review=BRIEF_REVIEW))
+    app = Host(PlanScreen(Plan(BRIEF), grace=0, review=BRIEF_REVIEW))
     async with app.run_test(size=(80, 24)) as pilot:
         # Answers of plans only.
         await pilot.press("a", "d")

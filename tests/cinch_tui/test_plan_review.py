@@ -14,7 +14,7 @@ from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import body_lines
 from harness.messages import Text, ToolResult
-from harness.user_requests import PlanDecision
+from harness.user_requests import Choice, Plan, PlanDecision
 from harness.views import TextView
 
 PLAN = """# Move prices to cents
@@ -33,7 +33,7 @@ ACCEPTED, REFUSED = PlanDecision(accepted=True), PlanDecision(accepted=False)
 
 
 def host(plan: str = PLAN, grace: float = 0.0) -> Host:
-    return Host(PlanScreen(plan, grace=grace))
+    return Host(PlanScreen(Plan(plan), grace=grace))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ async def test_plan_edited_in_the_editor_is_what_is_accepted(tmp_path: Path):
         def suspend(self) -> Iterator[None]:
             yield
 
-    app = Giving(PlanScreen(PLAN, grace=0, editor=str(editor)))
+    app = Giving(PlanScreen(Plan(PLAN), grace=0, editor=str(editor)))
 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("e")
@@ -150,6 +150,38 @@ async def test_plan_edited_in_the_editor_is_what_is_accepted(tmp_path: Path):
 
     assert heading == "Plan (edited by you)"
     assert app.results == [PlanDecision(accepted=True, plan="# Only step 1\n")]
+
+
+async def test_digit_chooses_an_option_and_the_first_is_the_default():
+    options = (Choice("Patch", "small"), Choice("Rewrite", "large"))
+    chosen: list[object] = []
+    for keys in ("y", "2 y", "2 1 y", "4 a"):
+        app = Host(PlanScreen(Plan(PLAN, "Prices", options), grace=0))
+        async with app.run_test(size=(80, 24)) as pilot:
+            heading = str(app.screen.query_one("#heading", Static).render())
+            shown = str(app.screen.query_one("#options", Static).render())
+            await pilot.press(*keys.split())
+        chosen += [each.option for each in app.results if isinstance(each, PlanDecision)]
+
+    assert heading == "Plan: Prices"
+    assert shown == "▸ 1 Patch  small\n  2 Rewrite  large"
+    assert chosen == ["Patch", "Rewrite", "Patch", "Patch"]
+
+
+async def test_plan_changed_by_another_program_is_shown_and_accepted(tmp_path: Path):
+    file = tmp_path / "plan.md"
+    file.write_text(PLAN)
+    app = Host(PlanScreen(Plan(PLAN, file=file), grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        file.write_text("# Other\n")
+        heading = app.screen.query_one("#heading", Static)
+        while "edited by you" not in str(heading.render()):
+            await pilot.pause(0.05)
+        file.write_text("# Last\n")
+        await pilot.press("y")
+
+    assert app.results == [PlanDecision(accepted=True, plan="# Last\n")]
 
 
 @pytest.mark.parametrize(("accepted", "status", "folded"), [(True, "done", False), (False, "failed", True)])

@@ -18,7 +18,16 @@ from cinch_tui.user_dialogs.interaction import DialogInteraction
 from harness.messages import ToolCall
 from harness.permissions import Decision, Rule
 from harness.risk import Risk
-from harness.user_requests import AllowForSession, AllowOnce, Answer, ApprovalRequest, Choice, PlanDecision, Question
+from harness.user_requests import (
+    AllowForSession,
+    AllowOnce,
+    Answer,
+    ApprovalRequest,
+    Choice,
+    Plan,
+    PlanDecision,
+    Question,
+)
 
 QUESTION = Question("Which?", (Choice("a"), Choice("b")))
 
@@ -47,7 +56,7 @@ async def test_each_question_becomes_its_screen_and_its_answer_comes_back():
         answer = asyncio.create_task(user.ask(QUESTION))
         await until(pilot, asks(app, QuestionScreen))
         await pilot.press("2")
-        verdict = asyncio.create_task(user.review_plan("# plan"))
+        verdict = asyncio.create_task(user.review_plan(Plan("# plan")))
         await until(pilot, asks(app, PlanScreen))
         await pilot.press("y")
 
@@ -164,7 +173,7 @@ async def test_a_cancelled_question_closes_even_below_another_screen():
     async with app.run_test() as pilot:
         cancelled = asyncio.create_task(user_on(app).ask(QUESTION))
         await until(pilot, asks(app, QuestionScreen))
-        await app.push_screen(PlanScreen("over it", grace=0), app.results.append)
+        await app.push_screen(PlanScreen(Plan("over it"), grace=0), app.results.append)
         cancelled.cancel()
         with pytest.raises(asyncio.CancelledError):
             await cancelled

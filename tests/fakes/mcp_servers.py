@@ -17,7 +17,7 @@ import pytest
 from harness.messages import JsonObject, Text
 from harness.ports.interaction import NonInteractive
 from harness.ports.tool import Tool, ToolContext, ToolOutput
-from harness.user_requests import Answer, PlanDecision, Question
+from harness.user_requests import Answer, Plan, PlanDecision, Question
 from harness.views import View
 from harness.workspace.workspace import Workspace
 from tools.mcp.host import McpHost
@@ -99,7 +99,7 @@ async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
             await asyncio.sleep(0.01)
 
 
-async def _no_plan(plan: str) -> PlanDecision:
+async def _no_plan(plan: Plan) -> PlanDecision:
     return PlanDecision(accepted=False)
 
 

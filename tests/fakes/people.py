@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.ports.interaction import UserInteraction
-from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question
+from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, Denied, Plan, PlanDecision, Question
 
 
 class ScriptedUser:
@@ -30,8 +30,8 @@ class ScriptedUser:
         self.questions.append(question)
         return self.answers.pop(0) if self.answers else Answer("skipped")
 
-    async def review_plan(self, plan: str) -> PlanDecision:
-        self.plans.append(plan)
+    async def review_plan(self, plan: Plan) -> PlanDecision:
+        self.plans.append(plan.text)
         return self.verdicts.pop(0) if self.verdicts else PlanDecision(accepted=True)
 
 

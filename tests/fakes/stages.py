@@ -73,7 +73,7 @@ from harness.risk import Risk
 from harness.session.search import SearchHit
 from harness.session.snapshots import Snapshots
 from harness.session.summary import SessionSummary
-from harness.user_requests import ApprovalRequest, Question
+from harness.user_requests import ApprovalRequest, Plan, Question
 from harness.workspace.workspace import Workspace
 from providers.demo import scripted
 from providers.model_catalog.local_servers import LocalServer
@@ -171,7 +171,7 @@ def asking(*questions: Question) -> Show:
 
 
 async def plan(pilot: Pilot[object], app: CinchApp) -> None:
-    await put(pilot, app, PlanScreen(PLAN, grace=0))
+    await put(pilot, app, PlanScreen(Plan(PLAN), grace=0))
 
 
 async def picker(pilot: Pilot[object], app: CinchApp) -> None:

@@ -13,7 +13,7 @@ from harness.errors import FileMissing, InvalidArguments
 from harness.messages import Image, JsonObject
 from harness.ports.tool import Tool, ToolContext, ToolOutput
 from harness.risk import Risk, RiskLevel
-from harness.user_requests import Question
+from harness.user_requests import Plan, Question
 from harness.views import TextView, View
 
 
@@ -145,7 +145,7 @@ async def _ask(stage: Stage, context: ToolContext) -> ToolOutput:
 
 async def _plan(stage: Stage, context: ToolContext) -> ToolOutput:
     stage.replanned = True
-    return ToolOutput.text(str((await context.propose_plan("first this")).accepted))
+    return ToolOutput.text(str((await context.propose_plan(Plan("first this"))).accepted))
 
 
 async def _prompt(stage: Stage, context: ToolContext) -> ToolOutput:

@@ -30,6 +30,7 @@ from harness.user_requests import (
     Approval,
     ApprovalRequest,
     Denied,
+    Plan,
     PlanDecision,
     Question,
 )
@@ -214,7 +215,7 @@ class RandomUser:
         await behave(self._stage, self._next_word())
         return Answer("free_text", "this")
 
-    async def review_plan(self, plan: str) -> PlanDecision:
+    async def review_plan(self, plan: Plan) -> PlanDecision:
         await behave(self._stage, self._next_word())
         return PlanDecision(accepted=True)
 

@@ -25,6 +25,7 @@ from harness.user_requests import (
     Approval,
     ApprovalRequest,
     Denied,
+    Plan,
     PlanDecision,
     ProposeRevision,
     Question,
@@ -66,7 +67,7 @@ class Reader:
     async def ask(self, question: Question) -> Answer:
         return await self.user.ask(question)
 
-    async def review_plan(self, plan: str) -> PlanDecision:
+    async def review_plan(self, plan: Plan) -> PlanDecision:
         return await self.user.review_plan(plan)
 
     async def go(self) -> str:

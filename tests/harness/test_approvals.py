@@ -17,7 +17,15 @@ from harness.events import (
 )
 from harness.permissions import Rule
 from harness.ports.tool import ToolOutput
-from harness.user_requests import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Denied, PlanDecision
+from harness.user_requests import (
+    AllowAlways,
+    AllowForSession,
+    AllowOnce,
+    AllowWithArguments,
+    Denied,
+    Plan,
+    PlanDecision,
+)
 from providers.demo import Reply
 from tools.delegate import DelegateTool
 from tools.shell.analysis import analyze
@@ -259,7 +267,7 @@ async def test_plan_mode_declares_all_tools_and_refuses_mutating_ones(make_agent
 
 
 async def submit(arguments, context) -> ToolOutput:
-    verdict = await context.propose_plan("1. do it")
+    verdict = await context.propose_plan(Plan("1. do it"))
     return ToolOutput.text("accepted" if verdict.accepted else f"revise: {verdict.feedback}")
 
 

@@ -28,7 +28,7 @@ from harness.parallel.run import run_parallel
 from harness.parallel.variant import ParallelVariant
 from harness.ports.hooks import Hooks, Stop
 from harness.ports.tool import ToolOutput
-from harness.user_requests import Question
+from harness.user_requests import Plan, Question
 from harness.views import TextView
 from providers.demo import Break, Call, Reply, Say, scripted
 from tools import builtin_tools
@@ -133,7 +133,7 @@ def _several_models(make: Make) -> Agent:
 
 def _plan(make: Make) -> Agent:
     async def submit(arguments, context) -> ToolOutput:
-        return ToolOutput.text(str(await context.propose_plan("1. do it")))
+        return ToolOutput.text(str(await context.propose_plan(Plan("1. do it"))))
 
     return make(calls("submit_plan"), "done", tools=[SimpleTool("submit_plan", submit)], mode=PLAN)
 

@@ -34,6 +34,7 @@ from harness.user_requests import (
     ApprovalRequest,
     Choice,
     Denied,
+    Plan,
     PlanDecision,
     Question,
 )
@@ -55,7 +56,7 @@ def asking_tool(*questions: Question) -> SimpleTool:
 
 def planning_tool() -> SimpleTool:
     async def work(arguments, context) -> ToolOutput:
-        verdict = await context.propose_plan("1. do it")
+        verdict = await context.propose_plan(Plan("1. do it"))
         return ToolOutput.text(f"{verdict.accepted} {verdict.feedback}")
 
     return SimpleTool("submit_plan", work)
@@ -125,7 +126,7 @@ async def test_plans_wait_for_a_decision(make_agent, answers):
     answers.review(PlanDecision(accepted=False, feedback="shorter"))
     await run
 
-    assert waiting == (PendingRequest("", "1. do it"),)
+    assert waiting == (PendingRequest("", Plan("1. do it")),)
     assert results_of(agent)[0].text == "False shorter"
 
 
@@ -313,7 +314,7 @@ async def test_question_has_its_own_timeout(answers):
 
 
 async def test_unreviewed_plan_is_rejected_on_timeout():
-    verdict = await PendingRequests(timeout=0.0).review_plan("1. do it")
+    verdict = await PendingRequests(timeout=0.0).review_plan(Plan("1. do it"))
 
     assert verdict == PlanDecision(accepted=False, non_interactive=True)
 

@@ -26,7 +26,7 @@ from harness.events import (
 from harness.messages import CustomMessage, Text, UserMessage
 from harness.ports.hooks import Hooks
 from harness.ports.tool import ToolOutput
-from harness.user_requests import AllowOnce, Answer, Denied, PlanDecision, Question
+from harness.user_requests import AllowOnce, Answer, Denied, Plan, PlanDecision, Question
 from harness.views import TextView
 from providers.demo import Call, Hang, Reply, Say, Think
 
@@ -264,7 +264,7 @@ async def test_message_sent_through_a_stream_is_delivered(make_agent):
 async def test_questions_and_plans_are_answered_through_the_stream(make_agent):
     async def ask(arguments, context) -> ToolOutput:
         answer = await context.user.ask(Question("colour?"))
-        verdict = await context.propose_plan("1. paint")
+        verdict = await context.propose_plan(Plan("1. paint"))
         return ToolOutput.text(f"{answer.text} {verdict.feedback}")
 
     agent = make_agent(calls("ask"), "done", tools=[SimpleTool("ask", ask)], user=PendingRequests(), mode=PLAN)

@@ -11,7 +11,7 @@ from harness.approval.modes import PLAN
 from harness.events import QuestionAnswered, QuestionAsked, ToolExecutionEnd
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
-from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, PlanDecision, Question
+from harness.user_requests import AllowOnce, Answer, Approval, ApprovalRequest, Plan, PlanDecision, Question
 from providers.demo import Call, Reply
 from tools import builtin_tools
 
@@ -45,7 +45,7 @@ class OneEar(ScriptedUser):
         await self._think()
         return Answer("free_text", question.prompt)
 
-    async def review_plan(self, plan: str) -> PlanDecision:
+    async def review_plan(self, plan: Plan) -> PlanDecision:
         await self._think()
         return PlanDecision(accepted=True)
 

@@ -12,7 +12,7 @@ from harness.approval.modes import PLAN
 from harness.execution.context import Execution
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
-from harness.user_requests import Answer, PlanDecision, Question
+from harness.user_requests import Answer, Plan, PlanDecision, Question
 from harness.views import TextView
 from providers.demo import Call, Reply
 from tools import builtin_tools
@@ -187,7 +187,7 @@ class Thoughtful(ScriptedUser):
         await asyncio.sleep(0.05)
         return Answer("free_text", "blue")
 
-    async def review_plan(self, plan: str) -> PlanDecision:
+    async def review_plan(self, plan: Plan) -> PlanDecision:
         await asyncio.sleep(0.05)
         return PlanDecision(accepted=True)
 

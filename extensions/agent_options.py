@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from math import isfinite
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import fields, replace
@@ -17,7 +17,7 @@ from harness.agent.agent import Agent
 from harness.agent.arguments import ToolLike, tool_list
 from harness.agent.options import AgentOptions
 from harness.agent.retry import RetryPolicy
-from harness.approval.modes import EXECUTE, PLAN, ApprovalMode
+from harness.approval.modes import EXECUTE, PLAN, ApprovalMode, Planning
 from harness.approval.rules import parse_rule
 from harness.approval.store import RuleStore
 from harness.errors import ConfigError
@@ -29,6 +29,7 @@ from harness.thinking_level import ThinkingLevel
 S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
 
+PlanEnd: TypeAlias = Literal["execute", "stop"]
 _EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
 _LIMITS = {"max_seconds": "max_duration_s", "max_cost": "max_cost_usd"}
 _EXECUTION = {"timeout": "timeout_s", "cache_turns": "cache_ttl_turns"}
@@ -98,6 +99,7 @@ def _with(values: _Values, options: AgentOptions) -> AgentOptions:
         approval=values.take("approval.mode", ApprovalMode, options.approval),
         grants=grants,
         mode=PLAN if plans else EXECUTE,
+        planning=_planning(values, options.planning),
         max_tokens=values.take("model.max_tokens", int, options.max_tokens or 0) or None,
         retry=retry,
         limits=values.changed("limits", options.limits, _LIMITS),
@@ -105,6 +107,13 @@ def _with(values: _Values, options: AgentOptions) -> AgentOptions:
         subagents=values.changed("subagents", options.subagents, _SUBAGENTS),
         window=values.changed("context", options.window, {}),
     )
+
+
+def _planning(values: _Values, planning: Planning) -> Planning:
+    ends: dict[PlanEnd, Literal["end", "execute"]] = {"stop": "end", "execute": "execute"}
+    default: PlanEnd = "stop" if planning.on_limit == "end" else "execute"
+    on_limit = ends[values.take("plan.when_exhausted", PlanEnd, default)]
+    return replace(planning, max_turns=values.take("plan.max_turns", int, planning.max_turns), on_limit=on_limit)
 
 
 class _Values:

@@ -32,7 +32,10 @@ def agent_options(settings: Settings, hooks: Sequence[Hooks] = (), *, headless: 
     return AgentOptions(
         approval=settings.approval.mode,
         mode=PLAN if settings.plan.enabled else EXECUTE,
-        planning=Planning(max_turns=settings.plan.max_turns),
+        planning=Planning(
+            max_turns=settings.plan.max_turns,
+            on_limit="execute" if settings.plan.when_exhausted == "execute" else "end",
+        ),
         limits=Limits(
             max_turns=limits.max_turns_headless if headless else limits.max_turns,
             max_tokens=limits.max_tokens,

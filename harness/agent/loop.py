@@ -180,7 +180,7 @@ async def _ending(run: Run, turn: _Turn) -> AgentEnd | None:
         return AgentEnd(stop_reason="stop")
     if await _has_nothing_to_do(run, turn):
         return AgentEnd(stop_reason=reply.stop_reason, error=reply.error)
-    limit = planning_limit(run) or _limit(run)
+    limit = await planning_limit(run) or _limit(run)
     if limit is None:
         return None
     run.bus.publish(limit)

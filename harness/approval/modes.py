@@ -53,10 +53,13 @@ class Planning(Struct, frozen=True):
     """Maximum number of turns in plan mode; 0 = unlimited. If limited, they do not count for `Limits.max_turns`."""
 
     on_limit: Literal["end", "execute"] = "end"
-    """At the limit, `end` ends the run in plan mode; `execute` ends the phase and continues with all tools."""
+    """At the limit, `end` ends the run in plan mode; `execute` ends the phase and continues with all tools.
+
+    A user who reviews plans is asked first; without a user it continues at once.
+    """
 
     review: bool = True
-    """True to ask the user about a submitted plan; False to accept it as submitted."""
+    """True to ask the user about a submitted plan, and at the limit; False to accept the plan as submitted."""
 
 
 EXECUTE = Mode("execute", "Execute", allows=lambda tool: tool.name != SUBMIT_PLAN)

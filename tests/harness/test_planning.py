@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fakes.family import cast, delegates
+from fakes.people import ScriptedUser
 from fakes.runs import calls, results_of, texts_of
 from fakes.simple_tools import SimpleTool
 from msgspec.structs import replace
@@ -15,9 +16,14 @@ from harness.agent.planning import LAST_TURN
 from harness.agent.presets import preset
 from harness.agent.reminders import MOVED_ON, mode_reminder
 from harness.approval.modes import EXECUTE, PLAN, Planning
-from harness.events import LimitReached, ModeChanged, PlanSubmitted
+from harness.approval.store import RuleStore
+from harness.events import LimitReached, ModeChanged, PlanSubmitted, QuestionAsked
+from harness.messages import JsonObject
+from harness.permissions import Rule
+from harness.ports.interaction import NonInteractive
 from harness.ports.tool import Tool
-from providers.demo import Reply, scripted
+from harness.user_requests import Answer
+from providers.demo import Call, Reply, scripted
 from tools.delegate import DelegateTool
 from tools.plan import UNASKED, PlanTool
 
@@ -62,6 +68,48 @@ async def test_plan_execute_moves_to_execution_when_planning_exhausts_its_turns(
     assert (len(look.ran), len(run.ran), result.text, result.limit) == (10, 1, "done", "")
     assert texts_of(agent) == ["go", PLAN_MODE_ON, LAST_TURN, MOVED_ON]
     assert [event.mode for event in seen if isinstance(event, ModeChanged)] == ["execute"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "ran", "limit"),
+    [
+        (Answer("selected", "Continue", 0), 1, ""),
+        (Answer("selected", "Stop", 1), 0, "turns"),
+        (Answer("skipped"), 0, "turns"),
+        (None, 1, ""),
+    ],
+)
+async def test_user_is_asked_before_execution_without_a_plan_and_without_a_user_it_starts(
+    answer: Answer | None, ran: int, limit: str
+) -> None:
+    _, run, offered = tools()
+    user = ScriptedUser() if answer else NonInteractive()
+    if isinstance(user, ScriptedUser) and answer:
+        user.answers.append(answer)
+    planning = Planning(max_turns=2, on_limit="execute")
+    options = AgentOptions(mode=PLAN, planning=planning, user=user, grants=RuleStore(rules=[Rule("run")]))
+    agent, seen = planner(*LOOK[:2], calls("run"), "done", options=options, offered=offered)
+
+    result = await agent.prompt("go")
+
+    asked = [event.question.prompt for event in seen if isinstance(event, QuestionAsked)]
+    question = "Planning has used its 2 turns, and no plan was accepted. Continue with all tools?"
+    assert asked == ([question] if answer else [])
+    assert (len(run.ran), result.limit) == (ran, limit)
+    assert agent.state.mode is (PLAN if limit else EXECUTE)
+
+
+@pytest.mark.parametrize("order", [("submit_plan", "run"), ("run", "submit_plan")])
+async def test_calls_in_the_reply_of_an_accepted_plan_do_not_run(order: tuple[str, str]) -> None:
+    _, run, offered = tools()
+    arguments: dict[str, JsonObject] = {"submit_plan": {"plan": "1. Do it."}, "run": {}}
+    batch = Reply(tuple(Call(name, arguments[name]) for name in order))
+    agent, _ = planner(batch, calls("run"), "done", options=preset("cinch"), offered=offered)
+
+    await agent.prompt("go")
+
+    assert len(run.ran) == 1
+    assert [each.is_error for each in results_of(agent)] == [order[0] == "run", order[0] != "run", False]
 
 
 async def test_plan_execute_executes_a_submitted_plan_without_a_review() -> None:

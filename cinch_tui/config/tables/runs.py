@@ -9,6 +9,7 @@ from msgspec import Struct
 from cinch_tui.config.setting import Setting, held, tighten
 
 SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
+PlanEnd: TypeAlias = Literal["execute", "stop"]
 QueueMode: TypeAlias = Literal["one", "all"]
 
 
@@ -32,6 +33,13 @@ class PlanSettings(Struct, frozen=True):
     max_turns: Annotated[
         int, tighten("turns of one run in plan mode, counted apart from limits.max_turns; 0: unlimited", 0)
     ] = 20
+    when_exhausted: Annotated[
+        PlanEnd,
+        held(
+            "after these turns without an accepted plan: stop: the run ends; execute: it continues with all tools, "
+            "in the app and in plain mode if you agree, in print mode at once"
+        ),
+    ] = "stop"
 
 
 class SteeringSettings(Struct, frozen=True):

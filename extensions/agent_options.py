@@ -112,8 +112,8 @@ def _with(values: _Values, options: AgentOptions) -> AgentOptions:
 def _planning(values: _Values, planning: Planning) -> Planning:
     ends: dict[PlanEnd, Literal["end", "execute"]] = {"stop": "end", "execute": "execute"}
     default: PlanEnd = "stop" if planning.on_limit == "end" else "execute"
-    on_limit = ends[values.take("plan.when_exhausted", PlanEnd, default)]
-    return replace(planning, max_turns=values.take("plan.max_turns", int, planning.max_turns), on_limit=on_limit)
+    end: PlanEnd = values.take("plan.when_exhausted", PlanEnd, default)
+    return replace(planning, max_turns=values.take("plan.max_turns", int, planning.max_turns), on_limit=ends[end])
 
 
 class _Values:

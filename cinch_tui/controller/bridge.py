@@ -43,6 +43,7 @@ class Bridge:
     def __init__(self, widgets: ChatWidgets) -> None:
         self._widgets = widgets
         self._streaming: dict[int, ReplyBlock | ThinkingBlock] = {}
+        self._planned_reply = ""
         self._reply_blocks: list[ReplyBlock | ThinkingBlock] = []
         self._tools: dict[str, ToolBlock] = {}
         self._retry = RetryNotice(widgets)
@@ -98,7 +99,9 @@ class Bridge:
             self._widgets.notice("Stopped.", "warning")
         elif event.error_type in _PASSING:
             self._widgets.notice("/retry asks again.")
-        elif notice := end_notice(event, is_planning=self._widgets.status.status.plan):
+        elif notice := end_notice(
+            event, self._planned_reply, accepting=hint("chat.accept_plan or /plan accept carries out")
+        ):
             self._widgets.notice(*notice)
 
     def _message_started(self, event: events.MessageStart) -> None:
@@ -152,6 +155,7 @@ class Bridge:
             return
         if not isinstance(message, AssistantMessage):
             return
+        self._planned_reply = message.text if self._widgets.status.status.plan else ""
         for index in tuple(self._streaming):
             self._finish_block(index)
         if not self._reply_blocks:

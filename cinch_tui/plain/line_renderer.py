@@ -39,6 +39,7 @@ class LineRenderer:
         self.shows_thinking = show_thinking
         self._writer = writer
         self._agent = agent
+        self._planned_reply = ""
         self._started = 0.0
         self._usage_before = Usage()
         self._tool_calls = 0
@@ -122,6 +123,7 @@ class LineRenderer:
         self._is_first = self._is_first and message.synthetic
 
     def _end_reply(self, reply: AssistantMessage) -> None:
+        self._planned_reply = reply.text if self._agent.state.mode is PLAN else ""
         self._writer.end()
         if sources := sources_of(reply.content):
             self._writer.write_plain(sources_text(sources))
@@ -193,7 +195,7 @@ class LineRenderer:
 
     def _end_run(self, event: events.AgentEnd) -> None:
         self._writer.end()
-        if notice := end_notice(event, is_planning=self._agent.state.mode is PLAN):
+        if notice := end_notice(event, self._planned_reply):
             self._writer.notice(*notice)
         label = {"aborted": "Stopped", "error": "Failed"}.get(event.stop_reason, "Done")
         self._writer.write(label, f"{self._summary()}{'. /retry retries.' if label == 'Failed' else ''}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
@@ -13,6 +14,9 @@ from harness.errors import ContextWindowOverflow
 from harness.jobs import Jobs, lost_jobs
 from harness.messages import Message, ToolResult
 from harness.views import TerminalView
+
+_STEP = re.compile(r"^ {0,3}\d+[.)] \S", re.MULTILINE)
+_ITEM = re.compile(r"^ {0,3}(?:[-*+]|#{1,6}) \S", re.MULTILINE)
 
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 
@@ -39,8 +43,14 @@ def notice_of(event: events.Event) -> tuple[str, NoticeLevel] | None:
             return None
 
 
-def end_notice(event: events.AgentEnd, *, is_planning: bool) -> tuple[str, NoticeLevel] | None:
-    """Return what the user can do after a run with this end; None for nothing in particular."""
+def end_notice(event: events.AgentEnd, reply: str = "", *, accepting: str = "") -> tuple[str, NoticeLevel] | None:
+    """Return what the user can do after a run with this end; None for nothing in particular.
+
+    Args:
+        event: The end.
+        reply: The last reply, if it was written in plan mode.
+        accepting: How to accept a plan in it, with a verb; empty for the command.
+    """
     if event.error_type == ContextWindowOverflow.__name__:
         return (
             "/new starts afresh, and /model switches to a larger window. Nothing of this conversation is lost.",
@@ -50,9 +60,14 @@ def end_notice(event: events.AgentEnd, *, is_planning: bool) -> tuple[str, Notic
         return None
     if event.stop_reason == "length":
         return "The reply ended at the model's token limit; say “go on” to continue.", "warning"
-    if event.stop_reason == "stop" and is_planning:
-        return "Plan mode is on; /plan accept carries out the plan in this reply.", "info"
+    if event.stop_reason == "stop" and looks_like_plan(reply):
+        return f"Plan mode is on; {accepting or '/plan accept carries out'} the plan in this reply.", "info"
     return None
+
+
+def looks_like_plan(text: str) -> bool:
+    """Return True if a text has a numbered list, or several other items or headings."""
+    return bool(_STEP.search(text)) or len(_ITEM.findall(text)) > 1
 
 
 def reminder_title(text: str) -> str:

@@ -359,6 +359,9 @@ class ChatScreen(ConversationScreen):
 
         toggle_plan(self._host)
 
+    def action_accept_plan(self) -> None:
+        self.process_input("/plan accept")
+
     def action_context(self) -> None:
         self.process_input("/context")
 

@@ -18,7 +18,7 @@ from harness.messages import JsonObject
 from harness.permissions import SHELL
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
-from harness.views import TerminalView, TextView, View
+from harness.views import TextView, View
 from tools.bash import prepared
 from tools.command_execution import Command, CommandExecution
 from tools.compression import Compression
@@ -149,7 +149,8 @@ class GitTool(TypedTool[P]):
         return replace(risk, rule_name=SHELL, reason=self.reason or risk.reason)
 
     async def preview_of(self, arguments: P, context: ToolContext) -> View | ToolOutput | None:
-        return TerminalView(self.command_line(arguments), "")
+        # Not a terminal view, which users may rewrite: the arguments cannot express every command line.
+        return TextView(self.command_line(arguments), language="bash")
 
     async def execute(self, arguments: P, context: ToolContext) -> ToolOutput:
         line = self.run_line(arguments)

@@ -20,20 +20,20 @@ MOST_OPTIONS = 4
 
 
 class OptionArguments(Parameters):
-    name: Annotated[str, Meta(min_length=1, max_length=80)]
+    name: str
     description: str = ""
 
 
 class PlanArguments(Parameters):
     plan: Annotated[str, Meta(min_length=1, description="The whole plan, in Markdown.")]
-    title: Annotated[str, Meta(max_length=120)] = ""
+    title: str = ""
     options: Annotated[
         tuple[OptionArguments, ...],
-        Meta(description="2 to 4 alternatives for the user to choose from, the one you recommend first."),
+        Meta(description="2 to 4 approaches, your recommendation first."),
     ] = ()
 
     def __post_init__(self) -> None:
-        names = {each.name for each in self.options}
+        names = {each.name.strip() for each in self.options} - {""}
         if self.options and not 2 <= len(names) == len(self.options) <= MOST_OPTIONS:
             raise ValueError(f"options: pass 2 to {MOST_OPTIONS} with different names, or none")
 

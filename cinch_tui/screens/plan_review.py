@@ -86,6 +86,8 @@ class PlanScreen(DockedDialog[PlanDecision]):
 
     def compose_content(self) -> ComposeResult:
         yield Static(self._heading(), id="heading", markup=False)
+        if self._plan.file:
+            yield Static(one_line(str(self._plan.file)), id="file", classes="hint", markup=False)
         with VerticalScroll(id="plan"):
             yield MarkdownText(self._plan.text)
         if self._plan.options:
@@ -112,8 +114,7 @@ class PlanScreen(DockedDialog[PlanDecision]):
     def _heading(self) -> Content:
         title = f"{self._review.title}: {one_line(self._plan.title)}" if self._plan.title else self._review.title
         edited = " (edited by you)" if self._file.text != self._plan.text else ""
-        file = f"  {one_line(str(self._plan.file))}" if self._plan.file else ""
-        return Content.assemble((f"{title}{edited}", "bold"), (file, "dim"))
+        return Content.styled(f"{title}{edited}", "bold")
 
     def _options(self) -> Content:
         """Return the alternatives, one per line, with their digits."""

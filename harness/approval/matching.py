@@ -128,7 +128,7 @@ class Coverage(Struct, frozen=True):
         found: tuple[Rule, ...] = ()
         needs_rule = command.verdict != "read" and bool(command.words)
         if needs_rule or command.redirects:
-            rule = next((rule for rule in self._named if _covers_command(rule, command)), None)
+            rule = next((rule for rule in self._named if _covers_command(rule, command, self.call.risk)), None)
             if rule is None and needs_rule:
                 return None
             found = (rule,) if rule else ()
@@ -225,8 +225,8 @@ def _concerns(rule: Rule, call: Target, access: PathAccess) -> bool:
     return rule.tool == (WRITE if access.kind == "write" else READ)
 
 
-def _covers_command(rule: Rule, command: SimpleCommand) -> bool:
-    if not rule.pattern or rule.is_exact or not _matches(rule, command.words):
+def _covers_command(rule: Rule, command: SimpleCommand, risk: Risk) -> bool:
+    if not rule.pattern or rule.is_exact or not _matches(rule, command.words, risk):
         return False
     if _excludes(rule, command):
         return False
@@ -248,7 +248,7 @@ def excluding_rule(rules: Sequence[Rule], call: Target) -> Rule | None:
             rule
             for rule in named
             for command in call.risk.commands
-            if _excludes(rule, command) and _matches(rule, command.words)
+            if _excludes(rule, command) and _matches(rule, command.words, call.risk)
         ),
         None,
     )
@@ -258,17 +258,18 @@ def _affects_commands(rule: Rule, risk: Risk) -> bool:
     if not risk.commands:
         return text_mentions(rule.pattern, risk.subject)
     commands = (*risk.commands, *risk.indirect)
-    return any(_matches(rule, words) for each in commands for words in _readings(each))
+    return any(_matches(rule, words, risk) for each in commands for words in _readings(each))
 
 
-def _matches(rule: Rule, words: Sequence[str]) -> bool:
-    """Return True if the pattern of a rule describes a command.
+def _matches(rule: Rule, words: Sequence[str], risk: Risk) -> bool:
+    """Return True if the pattern of a rule describes a command of a call.
 
-    The pattern of a rule for another tool than bash describes the last word, such as the branch of `git_checkout`.
+    For another tool than bash with rules of bash, the pattern in a rule with its own name describes the last word, such
+    as the branch of `git_checkout`.
     """
-    if rule.tool == SHELL or "*" in rule.tool:
-        return command_matches(rule.pattern, words)
-    return bool(words) and fnmatchcase(words[-1], rule.pattern)
+    if risk.rule_name == SHELL and rule.tool != SHELL and "*" not in rule.tool:
+        return bool(words) and fnmatchcase(words[-1], rule.pattern)
+    return command_matches(rule.pattern, words)
 
 
 def _readings(command: SimpleCommand) -> Iterator[tuple[str, ...]]:

@@ -195,11 +195,12 @@ def test_built_in_tools_take_less_than_4000_tokens_with_ten_more_to_come() -> No
     assert size(declared_tools(tools)) < 4000
     assert size(declared_tools([*tools, *more])) < 4000
     # Those that a user enables by name come on top.
-    assert size(declared_tools([*tools, *builtin_tools(optional=OPTIONAL_TOOLS)[-len(OPTIONAL_TOOLS) :]])) < 4200
+    assert size(declared_tools([*tools, *builtin_tools(optional=OPTIONAL_TOOLS)[-len(OPTIONAL_TOOLS) :]])) < 4400
 
 
-def test_tools_for_jobs_are_searched_for_once_there_are_more_rare_tools() -> None:
-    tools = [*builtin_tools(), RareTool("fetch_page", "Downloads a page."), RareTool("send_mail", "Sends letters.")]
+def test_rare_built_in_tools_are_searched_for_and_one_alone_is_declared() -> None:
+    declared = [each.name for each in declared_tools(builtin_tools())]
+    without_git = [each for each in builtin_tools() if not each.name.startswith("git_")]
 
-    assert "job_kill" not in [each.name for each in declared_tools(tools)]
-    assert "job_kill" in [each.name for each in declared_tools(builtin_tools())]
+    assert not [name for name in declared if name == "job_kill" or name.startswith("git_")]
+    assert "job_kill" in [each.name for each in declared_tools(without_git)]

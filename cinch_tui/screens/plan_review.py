@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from textual import on, work
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import var
@@ -90,8 +90,11 @@ class PlanScreen(DockedDialog[PlanDecision]):
             yield Static(one_line(str(self._plan.file)), id="file", classes="hint", markup=False)
         with VerticalScroll(id="plan"):
             yield MarkdownText(self._plan.text)
-        if self._plan.options:
-            yield Static(self._options(), id="options", markup=False)
+        with Vertical(id="options"):
+            for at, each in enumerate(self._plan.options):
+                with Horizontal(classes="option"):
+                    yield Static(self._mark(at), classes="mark", markup=False)
+                    yield Static(Content.assemble((one_line(each.label), "bold"), f"  {one_line(each.description)}"))
         yield AnswerBar(
             (replace(each, key=label_of(f"plan.{each.action}")) for each in self._review.answers),
             id="answers",
@@ -116,24 +119,14 @@ class PlanScreen(DockedDialog[PlanDecision]):
         edited = " (edited by you)" if self._file.text != self._plan.text else ""
         return Content.styled(f"{title}{edited}", "bold")
 
-    def _options(self) -> Content:
-        """Return the alternatives, one per line, with their digits."""
-        lines = [
-            Content.assemble(
-                (
-                    f"{'▸' if at == self._option else ' '} {at + 1} {one_line(each.label)}",
-                    "bold" * (at == self._option),
-                ),
-                f"  {one_line(each.description)}",
-            )
-            for at, each in enumerate(self._plan.options)
-        ]
-        return Content("\n").join(lines)
+    def _mark(self, at: int) -> Content:
+        return Content.styled(f"{'▸' if at == self._option else ' '} {at + 1}", "bold" if at == self._option else "")
 
     def action_pick(self, index: int) -> None:
         if index < len(self._plan.options):
             self._option = index
-            self.query_one("#options", Static).update(self._options())
+            for at, mark in enumerate(self.query(".mark").results(Static)):
+                mark.update(self._mark(at))
 
     @property
     def unsent_text(self) -> str:

@@ -29,6 +29,9 @@ CHANGES: dict[str, JsonObject] = {
     "edit_file": {"path": "b.txt", "edits": [{"old_string": "old", "new_string": "new"}]},
     "bash": {"command": "touch a.txt"},
     "job_kill": {"job_id": "job-1"},
+    "git_branch": {"create": "x"},
+    "git_commit": {"message": "x", "paths": ["b.txt"]},
+    "git_checkout": {"target": "x"},
 }
 """A call of each built-in tool that changes something."""
 

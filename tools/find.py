@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import aclosing
 from pathlib import Path, PurePath
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from harness.risk import PathAccess, Risk
 from harness.terminal_text import strip_escapes
 from harness.views import ListingView
 from harness.workspace.disk import is_folder
+from tools.paging import page_note
 from tools.ripgrep import Ripgrep, RipgrepMissing
 from tools.ripgrep_output import grouped_by_folder
 from tools.typed import Parameters, TypedTool
@@ -30,6 +30,7 @@ class FindParameters(Parameters):
         Meta(min_length=1, description="A glob: `*.py` in any folder, `src/**/*.ts`, `**/test_*.{js,ts}`."),
     ]
     path: Annotated[str, Meta(description="The folder to look in.")] = "."
+    offset: Annotated[int, Meta(ge=0, description="Number of files to skip.")] = 0
     limit: Annotated[int, Meta(ge=1, le=5000, description="Most files to show.")] = 100
 
 
@@ -49,38 +50,27 @@ class FindTool(TypedTool[FindParameters]):
             return ToolOutput.failure(f"{shown} is a file; give a folder as path.")
         search = Ripgrep(["--files", "--null"], folder)
         try:
-            names = await _names(search)
+            names = await search.names()
         except RipgrepMissing as error:
             return ToolOutput.failure(str(error))
         matching = _matching(names, arguments.pattern, folder)
         newest = await asyncio.to_thread(sorted, matching, key=lambda name: (-_changed(folder / name), name))
-        found = [context.workspace.display(folder / name) for name in newest[: arguments.limit]]
-        return _listed(arguments.pattern, shown, found, search, total=len(newest))
+        page = newest[arguments.offset : arguments.offset + arguments.limit]
+        found = [context.workspace.display(folder / name) for name in page]
+        return _listed(arguments, shown, found, search, total=len(newest))
 
 
-def _listed(pattern: str, where: str, found: list[str], search: Ripgrep, *, total: int) -> ToolOutput:
-    view = ListingView(f"{pattern} in {where}", tuple(strip_escapes(name) for name in found), total)
+def _listed(arguments: FindParameters, where: str, found: list[str], search: Ripgrep, *, total: int) -> ToolOutput:
+    view = ListingView(f"{arguments.pattern} in {where}", tuple(strip_escapes(name) for name in found), total)
     if total == 0:
-        text = f"No file in {where} matches {pattern}. Files that git ignores are not searched."
+        text = f"No file in {where} matches {arguments.pattern}. Files that git ignores are not searched."
         return ToolOutput.text(text if not search.timed_out else "The search took too long; give a path.", view=view)
-    parts = [f"{total} files" if total > 1 else "1 file"]
-    if len(found) < total:
-        parts = [f"{len(found)} of {total} files, the most recently changed; narrow the pattern or raise limit"]
+    parts = [page_note(arguments.offset, len(found), total, f"{total} files" if total > 1 else "1 file")]
     if search.timed_out:
         parts.append("there may be more: the search took too long")
     return ToolOutput.text(
         "\n".join([*grouped_by_folder(found), f"[{' · '.join(parts)}]"]), view=view, details={"total": total}
     )
-
-
-async def _names(search: Ripgrep) -> list[str]:
-    names: list[str] = []
-    rest = b""
-    async with aclosing(search.chunks()) as chunks:
-        async for chunk in chunks:
-            *whole, rest = (rest + chunk).split(b"\0")
-            names += [name.decode("utf-8", "surrogateescape") for name in whole]
-    return names
 
 
 def _matching(names: list[str], pattern: str, folder: Path) -> list[str]:

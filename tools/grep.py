@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,6 +16,7 @@ from harness.terminal_text import strip_escapes
 from harness.views import ListingView
 from harness.workspace.disk import is_folder
 from harness.workspace.workspace import Workspace
+from tools.paging import page_note
 from tools.ripgrep import Ripgrep, RipgrepMissing
 from tools.ripgrep_output import FileMatches, Matches, grouped_by_folder
 from tools.typed import Parameters, TypedTool
@@ -41,10 +43,8 @@ class GrepParameters(Parameters):
     literal: Annotated[bool, Meta(description="Take the pattern as plain text.")] = False
     context: Annotated[int, Meta(ge=0, le=50, description="Lines to show around each match.")] = 0
     multiline: Annotated[bool, Meta(description="Let the pattern reach over line ends.")] = False
-    limit: Annotated[
-        int,
-        Meta(ge=1, le=5000, description="Most matching lines, or files, to show; the total is always reported."),
-    ] = 250
+    offset: Annotated[int, Meta(ge=0, description="Number of matching lines, or files, to skip.")] = 0
+    limit: Annotated[int, Meta(ge=1, le=5000, description="Most of them to show; the total is always reported.")] = 250
 
 
 class GrepTool(TypedTool[GrepParameters]):
@@ -58,7 +58,8 @@ class GrepTool(TypedTool[GrepParameters]):
     async def execute(self, arguments: GrepParameters, context: ToolContext) -> ToolOutput:
         place = await _place(context.workspace, arguments.path)
         search = Ripgrep([*_without_secrets(place), *_options(arguments, place.target)], place.cwd)
-        matches = Matches(arguments.limit, keeps_lines=arguments.output_mode == "content")
+        keeps_lines = arguments.output_mode == "content"
+        matches = Matches(arguments.limit, keeps_lines=keeps_lines, offset=arguments.offset)
         try:
             await _collect(search, matches)
         except RipgrepMissing as error:
@@ -120,7 +121,7 @@ async def _collect(search: Ripgrep, matches: Matches) -> None:
             if size > _MOST_OUTPUT:
                 matches.is_cut = True
                 break
-    matches.finish()
+    await asyncio.to_thread(matches.finish)
 
 
 def _output(arguments: GrepParameters, place: _Place, search: Ripgrep, matches: Matches, *, room: int) -> ToolOutput:
@@ -132,9 +133,8 @@ def _output(arguments: GrepParameters, place: _Place, search: Ripgrep, matches: 
         return ToolOutput.text(
             nothing, view=ListingView(strip_escapes(title), (), 0), details={"matches": 0, "files": 0}
         )
-    files = sorted(matches.files, key=lambda each: each.name)
-    lines, shown = _lines(arguments, place, files, room)
-    entries = tuple(strip_escapes(entry) for entry in _entries(arguments, place, files))
+    lines, shown = _lines(arguments, place, matches.files, room)
+    entries = tuple(strip_escapes(entry) for entry in _entries(arguments, place, matches.files))
     total = matches.total if arguments.output_mode == "content" else matches.file_count
     footer = _footer(arguments, search, matches, shown)
     return ToolOutput.text(
@@ -148,7 +148,7 @@ def _lines(arguments: GrepParameters, place: _Place, files: list[FileMatches], r
     """Return the lines for the model that fit, and the number of matching lines or files in them."""
     lines: list[str] = []
     shown = size = 0
-    for file in files[: arguments.limit]:
+    for file in files:
         name = place.display(file.name)
         block = [name if arguments.output_mode == "files_with_matches" else f"{name}: {file.count}"]
         if arguments.output_mode == "content":
@@ -171,18 +171,18 @@ def _entries(arguments: GrepParameters, place: _Place, files: list[FileMatches])
                 if line.is_match
             ]
         case "count":
-            return [f"{place.display(file.name)}: {file.count}" for file in files[: arguments.limit]]
+            return [f"{place.display(file.name)}: {file.count}" for file in files]
         case "files_with_matches":
-            return [place.display(file.name) for file in files[: arguments.limit]]
+            return [place.display(file.name) for file in files]
 
 
 def _footer(arguments: GrepParameters, search: Ripgrep, matches: Matches, shown: int) -> str:
-    more = "more than " if matches.is_cut or search.timed_out else ""
-    counted = f"{more}{matches.total} matching lines in {matches.file_count} files"
+    is_partial = matches.is_cut or search.timed_out
+    counted = f"{'more than ' if is_partial else ''}{matches.total} matching lines in {matches.file_count} files"
     total = matches.total if arguments.output_mode == "content" else matches.file_count
-    parts = [
-        counted if shown == total and not more else f"{shown} shown of {counted}; narrow the search or raise limit"
-    ]
+    parts = [page_note(arguments.offset, shown, total, counted)]
+    if matches.is_cut:
+        parts.append("too many to find all; narrow the search")
     if search.timed_out:
         parts.append("the search took too long and was stopped")
     return " · ".join(parts)

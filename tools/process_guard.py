@@ -20,6 +20,10 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
 
 _SERIAL_DIGITS = 6
 _LARGEST = 10**18
@@ -143,6 +147,16 @@ class ProcessGuard:
 def process_guard() -> ProcessGuard:
     """Return the guard of this program: one is enough for all its agents."""
     return ProcessGuard()
+
+
+async def stop_group(process: Process) -> None:
+    """End a watched process and its group if it runs, and forget it."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    # asyncio does not consider a process ended while its pipes are unread.
+    await process.communicate()
+    process_guard().forget(process.pid)
 
 
 @cache

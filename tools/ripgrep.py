@@ -11,7 +11,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from harness.concurrency import cancel_tasks
 from harness.errors import NotAFile
-from tools.process_guard import process_guard
+from tools.process_guard import process_guard, stop_group
 
 _CHUNK = 256 * 1024
 _TIMEOUT = 30.0
@@ -81,21 +81,28 @@ class Ripgrep(Struct):
         except TimeoutError:
             self.timed_out = True
         finally:
-            await _stop(process)
+            await stop_group(process)
+
+    async def names(self, most: int | None = None) -> list[str]:
+        """Return the names that a search with `--files --null` finds, or the first ones.
+
+        Raises:
+            RipgrepMissing, NotAFile: See `chunks`.
+        """
+        found: list[str] = []
+        rest = b""
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                *whole, rest = (rest + chunk).split(b"\0")
+                found += [name.decode("utf-8", "surrogateescape") for name in whole]
+                if most is not None and len(found) >= most:
+                    break
+        return found[:most]
 
 
 async def _until(deadline: float, stream: asyncio.StreamReader) -> bytes:
     async with asyncio.timeout_at(deadline):
         return await stream.read(_CHUNK)
-
-
-async def _stop(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    # asyncio does not consider a process ended while its pipes are unread.
-    await process.communicate()
-    process_guard().forget(process.pid)
 
 
 @cache

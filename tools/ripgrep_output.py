@@ -1,9 +1,9 @@
-"""Incremental parser of ripgrep's output: the first matches in full, the others counted."""
+"""Parser of ripgrep's output: one page of the matches in full, the others counted."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field
 from msgspec.json import Decoder
@@ -11,7 +11,6 @@ from msgspec.json import Decoder
 _WINDOW = 300
 _FEW_PATHS = 10
 """Number of paths from which on they are grouped: fewer are easier to read in full."""
-_LONGEST_RECORD = 4 * 1024 * 1024
 _BEGIN, _MATCH, _CONTEXT = b'{"type":"begin"', b'{"type":"match"', b'{"type":"context"'
 _NUMBER = re.compile(rb'"line_number":(\d+)')
 
@@ -59,65 +58,84 @@ class FileMatches(Struct):
 
 
 class Matches:
-    """Matches of a search: totals, and the first `limit` lines or files."""
+    """Matches of a search in the order of their files: the totals, and one page of them.
 
-    def __init__(self, limit: int, *, keeps_lines: bool) -> None:
+    The search runs in several threads and finds files in any order, so that a page is known at its end only.
+    """
+
+    def __init__(self, limit: int, *, keeps_lines: bool, offset: int = 0) -> None:
+        """Create the collection.
+
+        Args:
+            limit: Number of lines of the page, or of files without lines.
+            keeps_lines: True for the JSON output with lines, False for that of `--count --null`.
+            offset: Number of lines or files before the page.
+        """
         self.files: list[FileMatches] = []
+        """Files of the page."""
         self.total = 0
         self.file_count = 0
         self.is_cut = False
-        self._limit = limit
+        self._page = range(offset, offset + limit)
         self._keeps_lines = keeps_lines
-        self._rest = b""
+        self._chunks: list[bytes] = []
 
     def feed(self, chunk: bytes) -> None:
-        if self._keeps_lines:
-            self._feed_records(chunk)
-        else:
-            self._feed_counts(chunk)
+        self._chunks.append(chunk)
 
     def finish(self) -> None:
-        """Process the end of the output."""
-        if self._keeps_lines and self._rest.endswith(b"}"):
-            self._take(self._rest)
-        self._rest = b""
+        """Process the output."""
+        data = b"".join(self._chunks)
+        self._chunks.clear()
+        found = sorted(_records(data) if self._keeps_lines else _counts(data), key=lambda each: each.name)
+        self.total = sum(each.count for each in found)
+        self.file_count = len(found)
+        if not self._keeps_lines:
+            self.files = [FileMatches(each.name, [], each.count) for each in found[self._page.start : self._page.stop]]
+            return
+        before = 0
+        for each in found:
+            # Only records of the page are decoded.
+            if before < self._page.stop and before + each.count > self._page.start:
+                wanted = range(self._page.start - before, self._page.stop - before)
+                self.files.append(FileMatches(each.name, _page_lines(each.records, wanted), each.count))
+            before += each.count
 
-    @property
-    def _is_full(self) -> bool:
-        return self.total >= self._limit
 
-    def _feed_records(self, chunk: bytes) -> None:
-        data = self._rest + chunk
-        cut = data.rfind(b"\n") + 1
-        # Only the kind of a record that is too long is kept; its end is yet to come.
-        self._rest = data[cut:] if len(data) - cut < _LONGEST_RECORD else data[cut : cut + len(_CONTEXT)]
-        at = 0
-        while at < cut and not self._is_full:
-            end = data.index(b"\n", at)
-            self._take(data[at:end])
-            at = end + 1
-        if at < cut:
-            self.file_count += _count(data, _BEGIN, at, cut)
-            self.total += _count(data, _MATCH, at, cut)
+class _Records(Struct, frozen=True):
+    """Output about one file."""
 
-    def _take(self, record: bytes) -> None:
-        if record.startswith(_BEGIN):
-            self.file_count += 1
-            self.files.append(FileMatches(str(_RECORDS.decode(record).data.path)))
-        elif record.startswith(_MATCH):
-            self.total += 1
-            self.files[-1].count += 1
-            self.files[-1].lines += _matching_lines(record)
-        elif record.startswith(_CONTEXT):
-            self.files[-1].lines += _context_line(record)
+    name: str
+    count: int
+    records: bytes = b""
 
-    def _feed_counts(self, chunk: bytes) -> None:
-        *records, self._rest = (self._rest + chunk).split(b"\n")
-        for record in records:
-            name, _, count = record.rpartition(b"\0")
-            self.files.append(FileMatches(name.decode("utf-8", "surrogateescape"), count=int(count)))
-            self.total += int(count)
-            self.file_count += 1
+
+def _records(data: bytes) -> Iterator[_Records]:
+    """Divide JSON output by files; quotes in strings are escaped, so that the marks occur nowhere else."""
+    for part in data.split(_BEGIN)[1:]:
+        head, _, records = part.partition(b"\n")
+        if count := records.count(_MATCH):
+            yield _Records(str(_RECORDS.decode(_BEGIN + head).data.path), count, records)
+
+
+def _counts(data: bytes) -> Iterator[_Records]:
+    for record in data.split(b"\n")[:-1]:
+        name, _, count = record.rpartition(b"\0")
+        yield _Records(name.decode("utf-8", "surrogateescape"), int(count))
+
+
+def _page_lines(records: bytes, wanted: range) -> list[MatchedLine]:
+    """Return the lines of some matches of a file, by their numbers, and the context around them."""
+    lines: list[MatchedLine] = []
+    seen = 0
+    for record in records.split(b"\n"):
+        if record.startswith(_MATCH):
+            if seen in wanted:
+                lines += _matching_lines(record)
+            seen += 1
+        elif record.startswith(_CONTEXT) and wanted.start <= seen <= wanted.stop:
+            lines += _context_line(record)
+    return lines
 
 
 def grouped_by_folder(paths: Sequence[str]) -> list[str]:
@@ -132,11 +150,6 @@ def grouped_by_folder(paths: Sequence[str]) -> list[str]:
         is_group = bool(folder) and len(within) > 1
         lines += [folder, *(f"  {path[len(folder) :]}" for path in within)] if is_group else within
     return lines
-
-
-def _count(data: bytes, kind: bytes, start: int, end: int) -> int:
-    """Count the records of a kind; the first record begins at `start`."""
-    return data.count(b"\n" + kind, start, end) + data.startswith(kind, start)
 
 
 def _matching_lines(record: bytes) -> list[MatchedLine]:

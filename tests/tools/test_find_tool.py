@@ -64,7 +64,13 @@ async def test_total_is_reported_where_the_limit_cuts(place: Workplace):
     called = await place.call(FIND, pattern="*.py", limit=1)
 
     assert called.lines[0] == "src/app/main.py"
-    assert called.lines[1].startswith("[1 of 3 files")
+    assert called.lines[1] == "[1 to 1 of 3 files; next page: offset=1]"
+
+
+async def test_next_page_continues_where_the_last_one_ended(place: Workplace):
+    called = await place.call(FIND, pattern="*.py", offset=1, limit=5)
+
+    assert called.lines == ["src/util.py", "setup.py", "[2 to 3 of 3 files]"]
 
 
 async def test_ignored_files_are_left_out_even_when_the_pattern_names_them(place: Workplace):

@@ -115,7 +115,7 @@ async def test_total_is_reported_where_the_limit_cuts(place: Workplace):
 
     called = await place.call(GREP, pattern="needle", limit=10)
 
-    assert called.lines[-1] == "[10 shown of 5000 matching lines in 1 files; narrow the search or raise limit]"
+    assert called.lines[-1] == "[1 to 10 of 5000 matching lines in 1 files; next page: offset=10]"
     assert len(called.lines) == 12
 
 
@@ -236,7 +236,28 @@ async def test_flood_of_matches_is_stopped_early(place: Workplace, monkeypatch: 
 
     called = await place.call(GREP, pattern="needle", limit=5)
 
-    assert "5 shown of more than" in called.lines[-1]
+    assert called.lines[-1].startswith("[1 to 5 of more than 1")
+    assert "narrow the search" in called.lines[-1]
+
+
+@pytest.mark.parametrize("mode", ["content", "files_with_matches", "count"])
+async def test_pages_together_are_the_whole_result_in_order(place: Workplace, mode: str):
+    for number in range(30):
+        place.put(f"many/{number:02}.txt", "needle\nother\nneedle\n" * (number % 4))
+    whole = await place.call(GREP, pattern="needle", output_mode=mode, glob="many/**")
+    assert isinstance(whole.output.view, ListingView)
+
+    entries: list[str] = []
+    for offset in range(0, whole.output.view.total, 7):
+        page = await place.call(GREP, pattern="needle", output_mode=mode, glob="many/**", offset=offset, limit=7)
+        assert isinstance(page.output.view, ListingView)
+        entries += page.output.view.entries
+        rest = whole.output.view.total - offset - 7
+        assert (f"next page: offset={offset + 7}]" in page.lines[-1]) == (rest > 0)
+
+    assert entries == list(whole.output.view.entries)
+    beyond = await place.call(GREP, pattern="needle", output_mode=mode, offset=1000)
+    assert beyond.lines[-1].startswith("[nothing from offset 1000 on; ")
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 10_000])

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from harness.ports.tool import Tool
     from tools.compression import Compression
     from tools.web.options import WebOptions
@@ -28,6 +30,7 @@ def builtin_tools(
     compression: Compression = "aggressive",
     optional: Iterable[str] = (),
     web: WebOptions | None = None,
+    symbol_cache: Path | None = None,
 ) -> list[Tool]:
     """Return the built-in tools, in the order a model sees them; each is imported when it is first called.
 
@@ -37,10 +40,11 @@ def builtin_tools(
         compression: Compression of the output of commands for the model.
         optional: Names of the `OPTIONAL_TOOLS` to return as well.
         web: Options of the web tools; `web_search` is returned only if something can search.
+        symbol_cache: Folder of the indexes of `find_symbol` and `repo_map`; None to read all files each time.
     """
     from tools.builtin import CLASSES, LazyTool, ToolOptions
 
-    options = ToolOptions(secrets, compression, web)
+    options = ToolOptions(secrets, compression, web, symbol_cache)
     has_search = web is not None and bool(web.service or web.hosting)
     return [LazyTool(name, options) for name in (*CLASSES, *optional) if has_search or name != "web_search"]
 

@@ -32,6 +32,8 @@ CLASSES = {
     "list_files": "tools.list:ListTool",
     "find_files": "tools.find:FindTool",
     "grep": "tools.grep:GrepTool",
+    "find_symbol": "tools.find_symbol:SymbolTool",
+    "repo_map": "tools.repo_map:MapTool",
     "bash": "tools.bash:BashTool",
     "job_output": "tools.jobs:JobOutputTool",
     "job_kill": "tools.jobs:JobKillTool",
@@ -68,6 +70,8 @@ class ToolOptions(NamedTuple):
     """Compression of the output of commands."""
     web: WebOptions | None = None
     """Options of the web tools; None for the defaults."""
+    symbol_cache: Path | None = None
+    """Folder of the symbol indexes; None to read all files each time."""
 
 
 DEFAULTS = ToolOptions()
@@ -86,6 +90,8 @@ def create_tool(name: str, options: ToolOptions = DEFAULTS) -> BuiltinTool:
     tool_class: Callable[..., BuiltinTool] = resolve_name((CLASSES | OPTIONAL_CLASSES)[name])
     if name == "bash" or name.startswith("git_"):
         return tool_class(options.secrets(), options.compression)
+    if name in ("find_symbol", "repo_map"):
+        return tool_class(options.symbol_cache)
     return tool_class(options.web) if name.startswith("web_") else tool_class()
 
 

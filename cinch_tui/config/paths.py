@@ -49,6 +49,10 @@ class Paths(Struct, frozen=True):
         return self.state / "panels.json"
 
     @property
+    def symbol_cache(self) -> Path:
+        return self.cache / "symbols"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "cinch.log"
 

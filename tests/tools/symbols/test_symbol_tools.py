@@ -1,0 +1,204 @@
+"""find_symbol and repo_map, with their index on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from fakes.workplace import Workplace
+
+from harness.errors import CinchError, OutsideWorkspace
+from tools.find_symbol import SymbolTool
+from tools.repo_map import MapTool
+from tools.symbols.store import index_path
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    (tmp_path / "project").mkdir()
+    place = Workplace(tmp_path / "project")
+    place.put("core/engine.py", "class TurboEngine:\n    def start_up(self): ...\n\ndef unused_helper(): ...\n")
+    place.put("app/one.py", "from core.engine import TurboEngine\nTurboEngine().start_up()\n")
+    place.put("app/two.ts", "// TurboEngine in TypeScript\nexport function runApp() { return new TurboEngine(); }\n")
+    place.put("tests/test_engine.py", "class TurboEngine: ...\n")
+    return place
+
+
+async def test_a_definition_is_found_with_its_references(place: Workplace, cache: Path):
+    called = await place.call(SymbolTool(cache), name="TurboEngine", references=True)
+
+    assert called.lines == [
+        "core/engine.py:1-2 class TurboEngine: class TurboEngine:",
+        "tests/test_engine.py:1-1 class TurboEngine: class TurboEngine: ...",
+        "app/one.py",
+        "  1: import: from core.engine import TurboEngine",
+        "  2: call: TurboEngine().start_up()",
+        "app/two.ts",
+        "  2: call (in runApp): export function runApp() { return new TurboEngine(); }",
+        "[2 definitions, 3 references]",
+    ]
+    assert called.output.details == {"definitions": 2, "references": 3}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first"),
+    [
+        ({"name": "TurboEngine.start_up"}, "core/engine.py:2-2 method TurboEngine.start_up: def start_up(self): ..."),
+        ({"name": "TurboEngine#start_up"}, "core/engine.py:2-2 method TurboEngine.start_up: def start_up(self): ..."),
+        ({"name": "*_helper"}, "core/engine.py:4-4 function unused_helper: def unused_helper(): ..."),
+        (
+            {"name": "turboengine", "path": "tests"},
+            "tests/test_engine.py:1-1 class TurboEngine: class TurboEngine: ...",
+        ),
+        ({"name": "unused", "kind": "function"}, "core/engine.py:4-4 function unused_helper: def unused_helper(): ..."),
+        (
+            {"name": "start_up", "path": "core/engine.py"},
+            "core/engine.py:2-2 method TurboEngine.start_up: def start_up",
+        ),
+        (
+            {"name": "TurboEngine", "kind": "function"},
+            "No function definition in . is named TurboEngine (4 source files)",
+        ),
+    ],
+)
+async def test_names_may_be_qualified_globs_or_similar(
+    place: Workplace, cache: Path, arguments: dict[str, str], first: str
+):
+    called = await place.call(SymbolTool(cache), **arguments)
+
+    assert called.lines[0].startswith(first)
+
+
+async def test_pages_of_symbols_follow_each_other(place: Workplace, cache: Path):
+    tool = SymbolTool(cache)
+    whole = await place.call(tool, name="TurboEngine", references=True)
+
+    first = await place.call(tool, name="TurboEngine", references=True, limit=3)
+    second = await place.call(tool, name="TurboEngine", references=True, limit=3, offset=3)
+
+    assert first.lines[-1] == "[1 to 3 of 2 definitions, 3 references; next page: offset=3]"
+    assert second.lines[-1] == "[4 to 5 of 2 definitions, 3 references]"
+    assert whole.lines[:4] == first.lines[:4]
+    assert whole.lines[4] in second.lines
+
+
+async def test_map_shows_what_is_referred_to_most_within_its_limit(place: Workplace, cache: Path):
+    for number in range(40):
+        place.put(f"lib/part{number}.py", f"class LonelyPart{number}: ...\nfrom core.engine import TurboEngine\n")
+
+    called = await place.call(MapTool(cache), max_tokens=100)
+
+    assert called.lines[:3] == ["core/engine.py", "  1: class TurboEngine:", "    2: def start_up(self): ..."]
+    assert len(called.text) < 600
+    assert called.lines[-1].endswith("of 44 source files; pass path, focus or max_tokens to see others]")
+
+
+async def test_focus_moves_its_files_and_names_up(place: Workplace, cache: Path):
+    for number in range(40):
+        place.put(f"lib/part{number}.py", f"class LonelyPart{number}: ...\nfrom core.engine import TurboEngine\n")
+
+    by_file = await place.call(MapTool(cache), max_tokens=100, focus=["lib/part7.py"])
+    by_name = await place.call(MapTool(cache), max_tokens=100, focus=["LonelyPart9"])
+
+    assert "  1: class LonelyPart7: ..." in by_file.lines
+    assert "  1: class LonelyPart9: ..." in by_name.lines
+
+
+async def test_secrets_ignored_vendored_generated_and_linked_files_are_left_out(
+    place: Workplace, cache: Path, tmp_path: Path
+):
+    place.put(".gitignore", "build/\n")
+    (tmp_path / "outside.py").write_text("class HiddenThing: ...\n")
+    (place.root / "link.py").symlink_to(tmp_path / "outside.py")
+    os.mkfifo(place.root / "pipe.py")
+    for path in ("build/a.py", "node_modules/a/a.js", "vendor/a.go", ".ssh/a.py", "api_pb2.py"):
+        place.put(path, "class HiddenThing: ...\n")
+    place.put("made.py", "# Code generated by a tool. DO NOT EDIT.\nclass HiddenThing: ...\n")
+    place.put("large.py", "class HiddenThing: ...\n" + "x = 1\n" * 100_000)
+
+    found = await place.call(SymbolTool(cache), name="HiddenThing")
+
+    assert found.lines[0].startswith("No definition in . is named HiddenThing")
+
+
+async def test_changed_added_and_removed_files_are_noticed(place: Workplace, cache: Path):
+    tool = SymbolTool(cache)
+    await place.call(tool, name="TurboEngine")
+
+    place.put("core/engine.py", "\n\nclass TurboEngine: ...\n")
+    place.put("core/other.py", "def TurboEngine(): ...\n")
+    (place.root / "tests/test_engine.py").unlink()
+    called = await place.call(tool, name="TurboEngine")
+
+    assert [line.partition(" ")[0] for line in called.lines[:-1]] == ["core/engine.py:3-3", "core/other.py:1-1"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no database" * 1000, None])
+async def test_a_damaged_index_is_built_anew(place: Workplace, cache: Path, content: bytes | None):
+    tool = SymbolTool(cache)
+    before = await place.call(tool, name="TurboEngine")
+    index = index_path(cache, str(place.root))
+    data = index.read_bytes()
+    index.write_bytes(data[: len(data) // 2] if content is None else content)
+
+    during = await place.call(tool, name="TurboEngine")
+    after = await place.call(tool, name="TurboEngine")
+
+    assert before.lines == during.lines == after.lines
+
+
+@pytest.mark.parametrize("folder", [None, "/dev/null/cache"])
+async def test_without_a_usable_cache_files_are_read_each_time(place: Workplace, folder: str | None):
+    called = await place.call(SymbolTool(Path(folder) if folder else None), name="unused_helper")
+
+    assert called.lines[-1] == "[1 definition]"
+
+
+async def test_calls_at_once_share_the_index(place: Workplace, cache: Path):
+    for number in range(200):
+        place.put(f"many/m{number}.py", f"def function_{number}(): ...\n" * 50)
+    tool = SymbolTool(cache)
+
+    called = await asyncio.gather(*(place.call(tool, name=f"function_{number}", limit=1) for number in (0, 7, 199)))
+
+    assert [each.lines[0].partition(":")[0] for each in called] == ["many/m0.py", "many/m7.py", "many/m199.py"]
+
+
+async def test_a_cancelled_call_leaves_no_process(place: Workplace, cache: Path, monkeypatch: pytest.MonkeyPatch):
+    started: list[asyncio.subprocess.Process] = []
+    start = asyncio.create_subprocess_exec
+
+    async def watched(*args: str, **options: object) -> asyncio.subprocess.Process:
+        process = await start(*args, **options)  # pyright: ignore[reportArgumentType] as the tool passes them
+        started.append(process)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", watched)
+    call = asyncio.create_task(place.call(MapTool(cache)))
+    while not started:
+        await asyncio.sleep(0)
+    call.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert [process.returncode is None for process in started] == [False] * len(started)
+
+
+async def test_errors_name_the_problem(place: Workplace, cache: Path):
+    with pytest.raises(OutsideWorkspace):
+        await place.call(MapTool(cache), path="/etc")
+    with pytest.raises(CinchError, match="give a folder"):
+        await place.call(MapTool(cache), path="core/engine.py")
+    with pytest.raises(CinchError, match=r"missing|not found|exist"):
+        await place.call(SymbolTool(cache), name="x", path="nowhere")
+    place.put("docs/a.md", "# Nothing\n")
+    assert (await place.call(MapTool(cache), path="docs")).lines == [
+        "No source files with definitions were found in docs."
+    ]

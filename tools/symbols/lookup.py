@@ -1,0 +1,140 @@
+"""Finding definitions by name, and the references to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import translate
+
+from msgspec import Struct
+
+from tools.symbols.definitions import Definition, Kind
+from tools.symbols.indexing import read_source
+from tools.symbols.languages import is_test, language_of
+from tools.symbols.references import SHORTEST_WORD, Reference, references
+from tools.symbols.store import IndexDatabase, Stamp
+
+_MOST_SEARCHED = 2_000
+"""Maximum number of files in which references are looked for."""
+_MOST_NAMES = 20
+"""Maximum number of names whose references are looked for."""
+_SEPARATORS = re.compile(r"::|#|\\|/")
+_Test = Callable[[Definition], bool]
+
+
+class SymbolQuery(Struct, frozen=True, tag=True):
+    """Request for symbols."""
+
+    name: str
+    """Name, qualified name or glob."""
+
+    kind: Kind | None
+    with_references: bool
+    offset: int
+    limit: int
+
+
+class FoundDefinition(Struct, frozen=True):
+    path: str
+    definition: Definition
+
+
+class FoundReference(Struct, frozen=True):
+    path: str
+    reference: Reference
+
+
+class SymbolResult(Struct, frozen=True, tag=True):
+    """One page of the symbols: definitions first, then references."""
+
+    definitions: list[FoundDefinition]
+    references: list[FoundReference]
+    definition_count: int
+    reference_count: int
+    indexed: int
+    is_exact: bool
+    """False if no name is equal, so that similar ones are returned."""
+
+    is_cut: bool
+    """True if there may be more references, in files that were not searched."""
+
+
+def find_symbols(database: IndexDatabase, root: str, query: SymbolQuery, files: Mapping[str, Stamp]) -> SymbolResult:
+    """Find symbols in files that are indexed."""
+    is_exact, found = _definitions(database, query, files)
+    uses: list[FoundReference] = []
+    is_cut = False
+    if query.with_references:
+        names = {each.definition.name for each in found} or {_SEPARATORS.sub(".", query.name).rpartition(".")[2]}
+        uses, is_cut = _references(database, root, names, files)
+    end = query.offset + query.limit
+    return SymbolResult(
+        found[query.offset : end],
+        uses[max(query.offset - len(found), 0) : max(end - len(found), 0)],
+        len(found),
+        len(uses),
+        len(files),
+        is_exact,
+        is_cut,
+    )
+
+
+def _definitions(
+    database: IndexDatabase, query: SymbolQuery, files: Mapping[str, Stamp]
+) -> tuple[bool, list[FoundDefinition]]:
+    """Return the definitions with the name; if there is none, those that differ in case, or contain it."""
+    tests = list(_tests(_SEPARATORS.sub(".", query.name)))
+    found: list[list[FoundDefinition]] = [[] for _ in tests]
+    needle = b"" if _is_glob(query.name) else query.name.encode("utf-8", "replace").lower()
+    needle = re.split(rb"[.:#\\/]", needle)[-1]
+    for path, tags in database.tags():
+        if path not in files or needle not in tags.definitions.lower():
+            continue
+        for definition in tags.decoded_definitions():
+            if query.kind in (None, definition.kind):
+                at = next((at for at, test in enumerate(tests) if test(definition)), None)
+                if at is not None:
+                    found[at].append(FoundDefinition(path, definition))
+    best = next((at for at, each in enumerate(found) if each), 0)
+    # Tests last: they define doubles of what they test.
+    return best == 0, sorted(found[best], key=lambda each: (is_test(each.path), each.path))
+
+
+def _tests(name: str) -> Iterator[_Test]:
+    """Yield the tests of a definition, the strictest one first."""
+    if _is_glob(name):
+        matches = re.compile(translate(name)).match
+        yield lambda each: bool(matches(each.qualified_name if "." in name else each.name))
+        return
+    lowered = name.lower()
+    if "." in name:
+        yield lambda each: f".{each.qualified_name}".endswith(f".{name}")
+        yield lambda each: f".{each.qualified_name}".lower().endswith(f".{lowered}")
+    else:
+        yield lambda each: each.name == name
+        yield lambda each: each.name.lower() == lowered
+        yield lambda each: lowered in each.name.lower()
+
+
+def _is_glob(name: str) -> bool:
+    return any(character in name for character in "*?[")
+
+
+def _references(
+    database: IndexDatabase, root: str, names: set[str], files: Mapping[str, Stamp]
+) -> tuple[list[FoundReference], bool]:
+    wanted = frozenset(sorted(names)[:_MOST_NAMES])
+    searched = [path for path, tags in database.tags() if path in files and _may_have(tags.words, wanted)]
+    searched.sort(key=lambda path: (is_test(path), path))
+    found: list[FoundReference] = []
+    for path in searched[:_MOST_SEARCHED]:
+        language = language_of(path)
+        if language is not None:
+            uses = references(language, read_source(root, path), wanted)
+            found += [FoundReference(path, use) for use in uses]
+    return found, len(searched) > _MOST_SEARCHED or len(names) > _MOST_NAMES
+
+
+def _may_have(words: bytes, names: frozenset[str]) -> bool:
+    """Return False if a file has none of the names; a name may also be a part of another word."""
+    return any(len(name) < SHORTEST_WORD or name.rstrip("?!=").encode("utf-8", "replace") in words for name in names)

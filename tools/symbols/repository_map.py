@@ -1,0 +1,151 @@
+"""Repository map: the definitions that a project refers to most, grouped by file, within a limit of characters."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from tools.symbols.definitions import Definition
+from tools.symbols.languages import is_test
+from tools.symbols.ranking import FileWords, RankedName, rank
+from tools.symbols.store import IndexDatabase, Stamp
+
+_MOST_NAMES = 4_000
+_MOST_OF_NAME = 3
+_MOST_MISSES = 40
+"""Number of definitions in a row that do not fit, after which the map is full."""
+_SEVERAL_WORDS = re.compile(r"[^_]_[^_]|[^A-Z_][A-Z]")
+_ONE_WORD: dict[str, float] = dict.fromkeys(("class", "enum", "interface", "struct", "trait", "type"), 0.5)
+_MINOR: dict[str, float] = dict.fromkeys(("constant", "method", "variable"), 0.3)
+_TEST = 0.1
+_RANKED = msgspec.msgpack.Decoder(list[RankedName])
+
+
+class MapQuery(Struct, frozen=True, tag=True):
+    """Request for a map."""
+
+    focus: tuple[str, ...]
+    """Paths and names that matter most."""
+
+    characters: int
+    """Maximum length of the text."""
+
+
+class MapFile(Struct, frozen=True):
+    """A file of the map with its lines."""
+
+    path: str
+    lines: list[str]
+
+
+class MapResult(Struct, frozen=True, tag=True):
+    """A map."""
+
+    files: list[MapFile]
+    indexed: int
+    """Number of files that were considered."""
+
+
+def draw_map(database: IndexDatabase, query: MapQuery, files: Mapping[str, Stamp]) -> MapResult:
+    """Draw the map of some files that are indexed."""
+    drawing = _Drawing(query.characters)
+    misses = 0
+    for each in _ranked(database, query, files):
+        if path_definitions := drawing.known.get(each.path) or _definitions(database, each.path):
+            drawing.known[each.path] = path_definitions
+            misses = 0 if drawing.add(each) else misses + 1
+        if misses > _MOST_MISSES:
+            break
+    return MapResult(drawing.files(), len(files))
+
+
+def _definitions(database: IndexDatabase, path: str) -> list[Definition]:
+    tags = database.tags_of(path)
+    return tags.decoded_definitions() if tags else []
+
+
+def _ranked(database: IndexDatabase, query: MapQuery, files: Mapping[str, Stamp]) -> list[RankedName]:
+    """Return the ranking of the files, which is saved until one of them changes."""
+    stamps = [(path, each.modified, each.size) for path, each in files.items()]
+    state = hashlib.blake2b(repr((sorted(query.focus), stamps)).encode()).digest()
+    saved = database.ranking(state)
+    if saved is not None:
+        return _RANKED.decode(saved)
+    ranked = rank(list(_words(database, files)), frozenset(query.focus), _MOST_NAMES)
+    database.save_ranking(state, msgspec.msgpack.encode(ranked))
+    return ranked
+
+
+def _words(database: IndexDatabase, files: Mapping[str, Stamp]) -> Iterable[FileWords]:
+    for path, tags in database.tags():
+        if path in files:
+            yield FileWords(path, _weights(path, tags.decoded_definitions()), tags.decoded_words())
+
+
+def _weights(path: str, defined: Iterable[Definition]) -> dict[str, float]:
+    """Return the weights of names that other files can refer to.
+
+    A word in another file is rather a reference to a name of several words than to one that is an ordinary word, and
+    rather to a class or function than to a method or property.
+    """
+    found: dict[str, float] = {}
+    open_: list[Definition] = []
+    in_test = _TEST if is_test(path) else 1.0
+    for each in defined:
+        del open_[each.depth :]
+        if not any(outer.kind in ("function", "method") for outer in open_):
+            weight = 1.0 if _SEVERAL_WORDS.search(each.name) else _ONE_WORD.get(each.kind, 0.1)
+            found[each.name] = max(in_test * weight * _MINOR.get(each.kind, 1.0), found.get(each.name, 0.0))
+        open_.append(each)
+    return found
+
+
+class _Drawing:
+    """Lines chosen so far, and the characters that are left."""
+
+    def __init__(self, characters: int) -> None:
+        self.known: dict[str, list[Definition]] = {}
+        self._left = characters
+        self._chosen: dict[str, set[int]] = {}
+
+    def add(self, ranked: RankedName) -> bool:
+        """Add the definitions of a name with those around them; return False if they do not fit."""
+        known = self.known[ranked.path]
+        named = [at for at, each in enumerate(known) if each.name == ranked.name][:_MOST_OF_NAME]
+        wanted = {outer for at in named for outer in _with_outer(known, at)}
+        new = wanted - self._chosen.get(ranked.path, set())
+        cost = sum(len(_line(known[at])) + 1 for at in new)
+        cost += 0 if ranked.path in self._chosen else len(ranked.path) + 1
+        if cost > self._left:
+            return False
+        self._left -= cost
+        self._chosen.setdefault(ranked.path, set()).update(new)
+        return True
+
+    def files(self) -> list[MapFile]:
+        """Return the files, that with the highest definition first, and their lines in order."""
+        return [
+            MapFile(path, list(dict.fromkeys(_line(self.known[path][at]) for at in sorted(chosen))))
+            for path, chosen in self._chosen.items()
+        ]
+
+
+def _with_outer(known: list[Definition], at: int) -> list[int]:
+    """Return the position of a definition and of those that enclose it."""
+    found = [at]
+    depth = known[at].depth
+    for before in range(at - 1, -1, -1):
+        if depth == 0:
+            break
+        if known[before].depth < depth:
+            depth = known[before].depth
+            found.append(before)
+    return found
+
+
+def _line(definition: Definition) -> str:
+    return f"{'  ' * definition.depth}{definition.line}: {definition.text}"

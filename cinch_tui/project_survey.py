@@ -11,16 +11,23 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from extensions.index_text import one_line, shortened
-from harness.errors import NotAFile
+from harness.errors import CinchError, NotAFile
 from harness.workspace.disk import read_small_text
+from harness.workspace.workspace import Workspace
 from tools.ripgrep import Ripgrep, RipgrepMissing
+from tools.symbols.client import map_repository
+from tools.symbols.repository_map import MapQuery
 
 MOST_PATHS = 20_000
 """Maximum number of files that are counted."""
+LARGE_PROJECT = 200
+"""Number of files from which on a repository map shows the structure instead of the folders."""
+_MAP_CHARS = 6_000
+_MAP_LINE = 140
 _MOST_BYTES = 256 * 1024
 _MOST_ITEMS = 30
 _MOST_CHARS = 100
@@ -47,38 +54,58 @@ _STEP = re.compile(r"^\s*(?:- )?run:\s*(?![|>])(\S.*)$", re.MULTILINE)
 _ENVIRONMENT = re.compile(r"^\[testenv:([^\]]+)\]", re.MULTILINE)
 
 
-async def survey(folder: Path) -> str:
-    """Return facts about a project as Markdown lists."""
-    files = await _files(folder)
-    return await asyncio.to_thread(_describe, folder, files)
+async def survey(workspace: Workspace, symbol_cache: Path | None = None) -> str:
+    """Return facts about a project as Markdown lists.
+
+    Args:
+        workspace: The project is its root.
+        symbol_cache: Folder of the symbol indexes, for the repository map of a larger project; None for none.
+    """
+    files = await _files(workspace.root)
+    structure = await _repository_map(workspace, symbol_cache) if len(files) >= LARGE_PROJECT else ""
+    return await asyncio.to_thread(_describe, workspace.root, files, structure)
+
+
+async def _repository_map(workspace: Workspace, symbol_cache: Path | None) -> str:
+    """Return the repository map as a Markdown section; empty if there is none."""
+    with suppress(CinchError, OSError, RipgrepMissing):
+        found = await map_repository(workspace, ".", MapQuery((), _MAP_CHARS), symbol_cache)
+        lines = [
+            line
+            for file in found.files
+            for line in (
+                f"- {one_line(file.path)}",
+                *(f"  - {shortened(one_line(each), _MAP_LINE)}" for each in file.lines),
+            )
+        ]
+        if lines:
+            return "\n".join(("## Most used definitions, by file", "", *lines))
+    return ""
 
 
 async def _files(folder: Path) -> list[str]:
     """Return the paths of the files that git does not ignore, in order; empty if they cannot be listed."""
-    found: list[str] = []
-    rest = b""
     with suppress(OSError, NotAFile, RipgrepMissing):
-        async with aclosing(Ripgrep(["--files", "--null", "--sort=path"], folder).chunks()) as chunks:
-            async for chunk in chunks:
-                *names, rest = (rest + chunk).split(b"\0")
-                found += [name.decode("utf-8", "replace") for name in names]
-                if len(found) >= MOST_PATHS:
-                    break
-    return found[:MOST_PATHS]
+        names = await Ripgrep(["--files", "--null", "--sort=path"], folder).names(MOST_PATHS)
+        return [name.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for name in names]
+    return []
 
 
-def _describe(folder: Path, files: Sequence[str]) -> str:
+def _describe(folder: Path, files: Sequence[str], structure: str) -> str:
     manifests = [path for path in files if path.count("/") <= _DEEPEST_MANIFEST and _MANIFESTS.fullmatch(path)]
     checks = [path for path in files if _CHECKS.fullmatch(path)]
     sections = {
         "Files": [_count(files)] if files else ["none"],
-        "Folders": list(dict.fromkeys(f"{path.partition('/')[0]}/" for path in files if "/" in path)),
+        "Folders": []
+        if structure
+        else list(dict.fromkeys(f"{path.partition('/')[0]}/" for path in files if "/" in path)),
         "Manifests": manifests,
         "Checks and formatting": checks,
         "Instructions and documents": [path for path in files if _DOCUMENTS.fullmatch(path)],
         "Commands": list(_commands(folder, (*manifests[:_MOST_ITEMS], *checks[:_MOST_ITEMS]))),
     }
-    return "\n\n".join(f"## {title}\n\n{_items(items)}" for title, items in sections.items() if items)
+    texts = [f"## {title}\n\n{_items(items)}" for title, items in sections.items() if items]
+    return "\n\n".join([*texts, structure] if structure else texts)
 
 
 def _items(items: Sequence[str]) -> str:

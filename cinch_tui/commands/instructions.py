@@ -77,7 +77,7 @@ async def init(host: CommandHost, argument: str) -> None:
     host.session.check_writable()
     host.show_progress("Looking at the project")
     try:
-        facts = await survey(host.session.assembly.workspace.root)
+        facts = await survey(host.session.assembly.workspace, host.session.options.paths.symbol_cache)
     finally:
         host.show_progress("")
     notes = f"\n\n# Notes of the user\n\n{argument}" if argument else ""

@@ -18,8 +18,9 @@ from cinch_tui.config.names import build
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
 from cinch_tui.config.setting import Value
-from cinch_tui.project_survey import survey
+from cinch_tui.project_survey import LARGE_PROJECT, survey
 from harness.ports.interaction import NonInteractive
+from harness.workspace.workspace import Workspace
 
 Start: TypeAlias = Callable[[dict[str, Value]], Awaitable[RecordingHost]]
 WORK = "# How to work\n"
@@ -139,7 +140,7 @@ async def test_survey_names_files_commands_checks_and_documents(project: Path):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text)
 
-    sections = dict(part.split("\n\n", 1) for part in (await survey(project)).split("## ")[1:])
+    sections = dict(part.split("\n\n", 1) for part in (await survey(Workspace(project))).split("## ")[1:])
 
     assert sections["Files"].strip().startswith("- 10 files: ")
     assert sections["Folders"].split() == ["-", ".github/", "-", "web/"]
@@ -157,15 +158,27 @@ async def test_survey_names_files_commands_checks_and_documents(project: Path):
     ]
 
 
+async def test_survey_of_a_larger_project_has_a_repository_map(project: Path, tmp_path: Path):
+    for number in range(LARGE_PROJECT):
+        (project / f"part{number}.py").write_text(f"from core import CentralThing\n\ndef part_{number}(): ...\n")
+    (project / "core.py").write_text("class CentralThing:\n    def act(self): ...\n")
+
+    text = await survey(Workspace(project), tmp_path / "cache")
+
+    assert "## Most used definitions, by file\n\n- core.py\n  - 1: class CentralThing:\n" in text
+    assert "## Folders" not in text
+    assert len(text) < 8_000
+
+
 async def test_survey_of_an_empty_folder_says_so(project: Path):
-    assert await survey(project) == "## Files\n\n- none"
+    assert await survey(Workspace(project)) == "## Files\n\n- none"
 
 
 async def test_survey_shows_long_and_many_commands_in_part(project: Path):
     scripts = ", ".join(f'"s{number}": "{"x" * 300}"' for number in range(100))
     (project / "package.json").write_text('{"scripts": {' + scripts + "}}")
 
-    text = await survey(project)
+    text = await survey(Workspace(project))
 
     assert len(text) < 5_000
     assert "…" in text

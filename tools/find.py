@@ -30,7 +30,7 @@ class FindParameters(Parameters):
         Meta(min_length=1, description="A glob: `*.py` in any folder, `src/**/*.ts`, `**/test_*.{js,ts}`."),
     ]
     path: Annotated[str, Meta(description="The folder to look in.")] = "."
-    offset: Annotated[int, Meta(ge=0, description="Number of files to skip.")] = 0
+    offset: Annotated[int, Meta(ge=0, description="Files to skip.")] = 0
     limit: Annotated[int, Meta(ge=1, le=5000, description="Most files to show.")] = 100
 
 

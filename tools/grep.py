@@ -43,8 +43,8 @@ class GrepParameters(Parameters):
     literal: Annotated[bool, Meta(description="Take the pattern as plain text.")] = False
     context: Annotated[int, Meta(ge=0, le=50, description="Lines to show around each match.")] = 0
     multiline: Annotated[bool, Meta(description="Let the pattern reach over line ends.")] = False
-    offset: Annotated[int, Meta(ge=0, description="Number of matching lines, or files, to skip.")] = 0
-    limit: Annotated[int, Meta(ge=1, le=5000, description="Most of them to show; the total is always reported.")] = 250
+    offset: Annotated[int, Meta(ge=0, description="Matching lines, or files, to skip.")] = 0
+    limit: Annotated[int, Meta(ge=1, le=5000, description="Most to show; the total is always reported.")] = 250
 
 
 class GrepTool(TypedTool[GrepParameters]):

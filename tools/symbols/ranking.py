@@ -6,13 +6,16 @@ and the more files define it. Source: Page et al., The PageRank Citation Ranking
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from heapq import nsmallest
 from math import log, sqrt
 
 from msgspec import Struct
 
+from tools.symbols.definitions import Definition
+from tools.symbols.languages import is_test
 from tools.symbols.references import SHORTEST_WORD
 
 _DAMPING = 0.85
@@ -25,8 +28,14 @@ _OWN_SHARE = 0.02
 """Part of a file's rank that its definitions have without references, so that every file has an order."""
 
 
+_SEVERAL_WORDS = re.compile(r"[^_]_[^_]|[^A-Z_][A-Z]")
+_ONE_WORD: dict[str, float] = dict.fromkeys(("class", "enum", "interface", "struct", "trait", "type"), 0.5)
+_MINOR: dict[str, float] = dict.fromkeys(("constant", "method", "variable"), 0.3)
+_TEST = 0.1
+
+
 class FileWords(Struct, frozen=True):
-    """What is defined in a file, and the words in it with their numbers."""
+    """Names that a file defines, and the words in it with their numbers."""
 
     path: str
     defined: Mapping[str, float]
@@ -45,6 +54,24 @@ class RankedName(Struct, frozen=True, array_like=True):
 
 _Edges = list[dict[int, float]]
 _Uses = dict[tuple[int, str], list[tuple[int, float]]]
+
+
+def name_weights(path: str, defined: Iterable[Definition]) -> dict[str, float]:
+    """Return the weights of the names that other files can refer to.
+
+    A word in another file is rather a reference to a name of several words than to one that is an ordinary word, and
+    rather to a class or function than to a method or property.
+    """
+    found: dict[str, float] = {}
+    open_: list[Definition] = []
+    in_test = _TEST if is_test(path) else 1.0
+    for each in defined:
+        del open_[each.depth :]
+        if not any(outer.kind in ("function", "method") for outer in open_):
+            weight = 1.0 if _SEVERAL_WORDS.search(each.name) else _ONE_WORD.get(each.kind, 0.1)
+            found[each.name] = max(in_test * weight * _MINOR.get(each.kind, 1.0), found.get(each.name, 0.0))
+        open_.append(each)
+    return found
 
 
 def rank(files: Sequence[FileWords], focus: Set[str], most: int) -> list[RankedName]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -15,10 +15,8 @@ from tools.symbols.parsing import parsed, time_limit
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# Bytes above ASCII belong to letters of UTF-8.
-_WORD = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]{2,}")
+_WORD = re.compile(r"[^\W\d]\w{2,99}")
 SHORTEST_WORD = 3
-_LONGEST_WORD = 100
 _LONGEST_LINE = 160
 _TEXT_NODES = re.compile(r"comment|string|template_chars|heredoc|regex|char")
 _PARENTS = 3
@@ -37,10 +35,9 @@ class Reference(Struct, frozen=True, array_like=True):
     """The line, shortened."""
 
 
-def words(data: bytes) -> dict[str, int]:
+def words(data: bytes) -> Mapping[str, int]:
     """Return how often each word of at least three letters occurs, comments and strings included."""
-    counts = Counter(_WORD.findall(data))
-    return {word.decode("utf-8", "ignore"): count for word, count in counts.items() if len(word) <= _LONGEST_WORD}
+    return Counter(_WORD.findall(data.decode("utf-8", "replace")))
 
 
 def references(language: str, data: bytes, names: Set[str]) -> list[Reference]:
@@ -72,6 +69,7 @@ def references(language: str, data: bytes, names: Set[str]) -> list[Reference]:
 def _places(data: bytes, names: Set[str]) -> Iterator[tuple[int, int, str]]:
     if not names:
         return
+    # Bytes above ASCII belong to letters of UTF-8.
     pattern = b"|".join(re.escape(name.encode("utf-8", "replace")) for name in sorted(names, key=len, reverse=True))
     for found in re.finditer(rb"(?<![A-Za-z0-9_\x80-\xff])(?:" + pattern + rb")(?![A-Za-z0-9_\x80-\xff])", data):
         yield found.start(), found.end(), found[0].decode("utf-8", "replace")

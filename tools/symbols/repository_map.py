@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec import Struct
 
 from tools.symbols.definitions import Definition
-from tools.symbols.languages import is_test
 from tools.symbols.ranking import FileWords, RankedName, rank
 from tools.symbols.store import IndexDatabase, Stamp
 
@@ -18,10 +16,6 @@ _MOST_NAMES = 4_000
 _MOST_OF_NAME = 3
 _MOST_MISSES = 40
 """Number of definitions in a row that do not fit, after which the map is full."""
-_SEVERAL_WORDS = re.compile(r"[^_]_[^_]|[^A-Z_][A-Z]")
-_ONE_WORD: dict[str, float] = dict.fromkeys(("class", "enum", "interface", "struct", "trait", "type"), 0.5)
-_MINOR: dict[str, float] = dict.fromkeys(("constant", "method", "variable"), 0.3)
-_TEST = 0.1
 _RANKED = msgspec.msgpack.Decoder(list[RankedName])
 
 
@@ -83,25 +77,7 @@ def _ranked(database: IndexDatabase, query: MapQuery, files: Mapping[str, Stamp]
 def _words(database: IndexDatabase, files: Mapping[str, Stamp]) -> Iterable[FileWords]:
     for path, tags in database.tags():
         if path in files:
-            yield FileWords(path, _weights(path, tags.decoded_definitions()), tags.decoded_words())
-
-
-def _weights(path: str, defined: Iterable[Definition]) -> dict[str, float]:
-    """Return the weights of names that other files can refer to.
-
-    A word in another file is rather a reference to a name of several words than to one that is an ordinary word, and
-    rather to a class or function than to a method or property.
-    """
-    found: dict[str, float] = {}
-    open_: list[Definition] = []
-    in_test = _TEST if is_test(path) else 1.0
-    for each in defined:
-        del open_[each.depth :]
-        if not any(outer.kind in ("function", "method") for outer in open_):
-            weight = 1.0 if _SEVERAL_WORDS.search(each.name) else _ONE_WORD.get(each.kind, 0.1)
-            found[each.name] = max(in_test * weight * _MINOR.get(each.kind, 1.0), found.get(each.name, 0.0))
-        open_.append(each)
-    return found
+            yield FileWords(path, tags.decoded_weights(), tags.decoded_words())
 
 
 class _Drawing:

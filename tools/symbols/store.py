@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -28,13 +28,14 @@ _SCHEMA = """
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, modified INTEGER NOT NULL, size INTEGER NOT NULL
 );
-CREATE TABLE tags (id INTEGER PRIMARY KEY, definitions BLOB NOT NULL, words BLOB NOT NULL);
+CREATE TABLE tags (id INTEGER PRIMARY KEY, definitions BLOB NOT NULL, weights BLOB NOT NULL, words BLOB NOT NULL);
 CREATE TABLE rankings (state BLOB PRIMARY KEY, data BLOB NOT NULL, used INTEGER NOT NULL);
 """
 _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 Result = TypeVar("Result")
 _ENCODER = msgspec.msgpack.Encoder()
 _DEFINITIONS = msgspec.msgpack.Decoder(list[Definition])
+_WEIGHTS = msgspec.msgpack.Decoder(dict[str, float])
 _WORDS = msgspec.msgpack.Decoder(dict[str, int])
 
 
@@ -49,14 +50,21 @@ class Tags(Struct, frozen=True):
     """Definitions and words of a file, encoded."""
 
     definitions: bytes
+    weights: bytes
+    """Names that other files can refer to, with their weights."""
+
     words: bytes
+    """Words in the file with their numbers."""
 
     @classmethod
-    def of(cls, definitions: Iterable[Definition], words: Mapping[str, int]) -> Tags:
-        return cls(_ENCODER.encode(list(definitions)), _ENCODER.encode(words))
+    def of(cls, definitions: Sequence[Definition], weights: Mapping[str, float], words: Mapping[str, int]) -> Tags:
+        return cls(_ENCODER.encode(definitions), _ENCODER.encode(weights), _ENCODER.encode(words))
 
     def decoded_definitions(self) -> list[Definition]:
         return _DEFINITIONS.decode(self.definitions)
+
+    def decoded_weights(self) -> dict[str, float]:
+        return _WEIGHTS.decode(self.weights)
 
     def decoded_words(self) -> dict[str, int]:
         return _WORDS.decode(self.words)
@@ -83,7 +91,8 @@ class IndexDatabase:
                     (path, stamp.modified, stamp.size),
                 ).fetchone()
                 self._connection.execute(
-                    "INSERT OR REPLACE INTO tags VALUES (?, ?, ?)", (number, tags.definitions, tags.words)
+                    "INSERT OR REPLACE INTO tags VALUES (?, ?, ?, ?)",
+                    (number, tags.definitions, tags.weights, tags.words),
                 )
 
     def remove(self, paths: Iterable[str]) -> None:
@@ -94,13 +103,13 @@ class IndexDatabase:
 
     def tags(self) -> Iterator[tuple[str, Tags]]:
         """Yield the tags of all files, in the order of their paths."""
-        query = "SELECT path, definitions, words FROM files JOIN tags USING (id) ORDER BY path"
-        for path, definitions, words in self._connection.execute(query):
-            yield path, Tags(definitions, words)
+        query = "SELECT path, definitions, weights, words FROM files JOIN tags USING (id) ORDER BY path"
+        for path, *tags in self._connection.execute(query):
+            yield path, Tags(*tags)
 
     def tags_of(self, path: str) -> Tags | None:
         """Return the tags of one file."""
-        query = "SELECT definitions, words FROM files JOIN tags USING (id) WHERE path = ?"
+        query = "SELECT definitions, weights, words FROM files JOIN tags USING (id) WHERE path = ?"
         found = self._connection.execute(query, (path,)).fetchone()
         return Tags(*found) if found else None
 

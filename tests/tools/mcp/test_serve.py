@@ -89,7 +89,7 @@ async def test_every_tool_is_offered_and_works(folder: Path, mode: str) -> None:
         assert "gamma" in await text_of(client, "bash", command="cat a.txt new/b.txt")
 
     assert list(tools) == [
-        *("read_file", "write_file", "edit_file", "list_files", "find_files", "grep"),
+        *("read_file", "write_file", "edit_file", "list_files", "find_files", "grep", "find_symbol", "repo_map"),
         *("bash", "job_output", "job_kill", "web_fetch"),
     ]
     assert (folder / "a.txt").read_text() == "gamma\nbeta\n"

@@ -7,10 +7,9 @@ descendants that leave the process group.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -26,7 +25,8 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from tools.child_process import ChildProcess, Program
+from tools.child_process import Program
+from tools.child_streams import CHUNK_BYTES, open_reader, open_writer, read_log, started, stop
 from tools.mcp.host import McpHost
 from tools.mcp.server_config import McpServer
 from tools.mcp.streams import MAX_MESSAGE_BYTES
@@ -38,10 +38,7 @@ if TYPE_CHECKING:
 
 Log: TypeAlias = Callable[[str], None]
 
-_CHUNK_BYTES = 1 << 16
 _SHOWN_BYTES = 300
-_EXIT_GRACE_S = 1.0
-"""Seconds a server gets to exit after its standard input was closed; then it is killed."""
 _MAX_SKIPPED_BYTES = 256 * 1024 * 1024
 """Length of a line after which the connection ends."""
 _HEAD = re.compile(
@@ -56,7 +53,6 @@ _NOTIFICATION = re.compile(rb'\s*\{[^{]{0,60}"method"\s*:\s*"notifications/')
 _BYTES_PER_S = 20 * 1024 * 1024
 """Rate at which messages are taken from a server; a message above it delays the next one."""
 _TOO_LARGE = -32001
-_LOG_PAUSE_S = 0.01
 _INHERITED = re.compile(
     "PATH|HOME|USER|LOGNAME|SHELL|TERM|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TEMP|TMP|XDG_[A-Z_]+|DISPLAY|WAYLAND_DISPLAY"
     "|DBUS_SESSION_BUS_ADDRESS|DOCKER_HOST|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS"
@@ -77,21 +73,21 @@ async def stdio_transport(program: Program, log: Log) -> AsyncGenerator[Transpor
     Raises:
         OSError, ValueError: The program cannot be started.
     """
-    with _started(program) as (process, stdin, stdout, stderr):
+    with started(program) as (process, stdin, stdout, stderr):
         incoming_end, incoming = anyio.create_memory_object_stream["Item"](0)
         outgoing, outgoing_end = anyio.create_memory_object_stream[SessionMessage](0)
         try:
-            reader, log_reader, writer = await _reader(stdout), await _reader(stderr), await _writer(stdin)
+            reader, log_reader, writer = await open_reader(stdout), await open_reader(stderr), await open_writer(stdin)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_Lines(incoming_end, log).read, reader)
                 tasks.start_soon(_write, writer, outgoing_end)
-                tasks.start_soon(_read_log, log_reader, log)
+                tasks.start_soon(read_log, log_reader, log)
                 try:
                     yield incoming, outgoing
                 finally:
                     with anyio.CancelScope(shield=True):
                         writer.close()
-                        await _stop(process, log)
+                        await stop(process, log)
                     tasks.cancel_scope.cancel()
         finally:
             for stream in (incoming_end, incoming, outgoing, outgoing_end):
@@ -100,39 +96,6 @@ async def stdio_transport(program: Program, log: Log) -> AsyncGenerator[Transpor
             with anyio.CancelScope(shield=True):
                 if process.is_running:
                     await process.kill()
-
-
-@contextmanager
-def _started(program: Program) -> Generator[tuple[ChildProcess, int, int, int]]:
-    """Start a program, and yield it with our ends of its standard streams."""
-    (child_in, stdin), (stdout, child_out), (stderr, child_err) = os.pipe(), os.pipe(), os.pipe()
-    try:
-        process = ChildProcess.start(program, child_in, child_out, child_err)
-    except BaseException:
-        for descriptor in (stdin, stdout, stderr):
-            os.close(descriptor)
-        raise
-    finally:
-        for descriptor in (child_in, child_out, child_err):
-            os.close(descriptor)
-    yield process, stdin, stdout, stderr
-
-
-async def _reader(descriptor: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
-    reader = asyncio.StreamReader(limit=_CHUNK_BYTES)
-    pipe = os.fdopen(descriptor, "rb", 0)
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), pipe
-    )
-    return reader, transport
-
-
-async def _writer(descriptor: int) -> asyncio.StreamWriter:
-    loop, pipe = asyncio.get_running_loop(), os.fdopen(descriptor, "wb", 0)
-    transport, protocol = await loop.connect_write_pipe(
-        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), pipe
-    )
-    return asyncio.StreamWriter(transport, protocol, None, loop)
 
 
 class _Lines:
@@ -153,7 +116,7 @@ class _Lines:
         try:
             # The end of the stream is the end of the connection.
             async with self._messages:
-                while data := await reader.read(_CHUNK_BYTES):
+                while data := await reader.read(CHUNK_BYTES):
                     await self._feed(data)
                     if self._is_unanswerable:
                         self._log("the connection ends: no request is known for an answer that is too large")
@@ -249,30 +212,6 @@ async def _write(writer: asyncio.StreamWriter, messages: MemoryObjectReceiveStre
         pass  # The server has ended, which its output shows.
     finally:
         writer.close()
-
-
-async def _read_log(source: tuple[asyncio.StreamReader, asyncio.BaseTransport], log: Log) -> None:
-    reader, transport = source
-    rest = ""
-    try:
-        while data := await reader.read(_CHUNK_BYTES):
-            *lines, rest = (rest + data.decode("utf-8", "replace")).split("\n")
-            rest = rest[-_CHUNK_BYTES:]
-            log("\n".join(lines))
-            if len(data) == _CHUNK_BYTES:
-                # Slows a flood down.
-                await asyncio.sleep(_LOG_PAUSE_S)
-    finally:
-        log(rest)
-        transport.close()
-
-
-async def _stop(process: ChildProcess, log: Log) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_EXIT_GRACE_S):
-            code = await process.wait()
-            log(f"exited with status {code}" if code >= 0 else f"ended by signal {-code}")
-    await process.kill()
 
 
 def program_of(server: McpServer, host: McpHost) -> Program:

@@ -22,8 +22,9 @@ from fakes.mcp_servers import (
     until,
 )
 
+from tools.child_streams import open_reader
 from tools.mcp.state import RequestFailed
-from tools.mcp.stdio import _MAX_SKIPPED_BYTES, _Lines, _reader
+from tools.mcp.stdio import _MAX_SKIPPED_BYTES, _Lines
 from tools.mcp.streams import MAX_MESSAGE_BYTES
 
 
@@ -79,7 +80,7 @@ async def test_answer_that_is_too_large_fails_its_own_request(line: str, expecte
     incoming_end, incoming = anyio.create_memory_object_stream[Any](10)
     descriptor, end = os.pipe()
     os.close(end)
-    _, transport = await _reader(descriptor)
+    _, transport = await open_reader(descriptor)
     reader = asyncio.StreamReader()
     reader.feed_data((line % ("x" * MAX_MESSAGE_BYTES)).encode() + b"\n")
     reader.feed_data(b'{"jsonrpc": "2.0", "id": 9, "result": {}}\n')

@@ -25,6 +25,8 @@ class DiffView(Tagged, frozen=True):
     """Text before; None for a new file."""
     new: str | None = None
     """Text after; None for a deleted file."""
+    notes: str = ""
+    """Notes on the file after the change, such as new errors, on lines of their own."""
 
 
 class TerminalView(Tagged, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
@@ -14,6 +15,7 @@ from harness.views import DiffView, View
 from harness.workspace.file_text import FileText
 from harness.workspace.workspace import Change
 from tools.edits import AppliedEdits, Edit, RejectedEdits, apply_edits, edits_for
+from tools.post_edit import PostEditStep, finish_edit
 from tools.typed import Parameters, TypedTool
 
 _Old: TypeAlias = Annotated[str, Meta(description="The text to replace, exactly as in the file.")]
@@ -58,6 +60,9 @@ class EditTool(TypedTool[EditParameters], Revisable):
     mutates = True
     Arguments = EditParameters
 
+    def __init__(self, steps: Sequence[PostEditStep] = ()) -> None:
+        self._steps = steps
+
     def summary(self, arguments: JsonObject) -> str:
         path = next((arguments[name] for name in ("path", "file_path", "filePath") if name in arguments), "")
         return path if isinstance(path, str) else ""
@@ -83,7 +88,8 @@ class EditTool(TypedTool[EditParameters], Revisable):
     async def execute(self, arguments: EditParameters, context: ToolContext) -> ToolOutput:
         attempt = _PendingEdits(arguments.all_edits)
         change = await context.workspace.splice(arguments.path, attempt)
-        return _output(context.workspace.display(change.path), attempt, change)
+        output = _output(context.workspace.display(change.path), attempt, change)
+        return await finish_edit(output, [change], context, self._steps)
 
 
 class _PendingEdits:

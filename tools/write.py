@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Meta
@@ -12,6 +13,7 @@ from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import DiffView, View
 from harness.workspace.workspace import Change, Workspace
+from tools.post_edit import PostEditStep, finish_edit
 from tools.typed import Parameters, TypedTool
 
 
@@ -27,6 +29,9 @@ class WriteTool(TypedTool[WriteParameters], Revisable):
     label = "Write file"
     mutates = True
     Arguments = WriteParameters
+
+    def __init__(self, steps: Sequence[PostEditStep] = ()) -> None:
+        self._steps = steps
 
     def risk_of(self, arguments: WriteParameters) -> Risk:
         return Risk("edit", paths=(arguments.path,))
@@ -44,7 +49,7 @@ class WriteTool(TypedTool[WriteParameters], Revisable):
 
     async def execute(self, arguments: WriteParameters, context: ToolContext) -> ToolOutput:
         change = await context.workspace.write(arguments.path, arguments.content)
-        return _output(context.workspace, change)
+        return await finish_edit(_output(context.workspace, change), [change], context, self._steps)
 
 
 def _output(workspace: Workspace, change: Change) -> ToolOutput:

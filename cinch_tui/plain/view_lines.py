@@ -27,7 +27,7 @@ def view_lines(view: View) -> list[str]:
         case TextView(text):
             return _lines(text)
         case DiffView():
-            return diff_lines(view)
+            return [*diff_lines(view), *(_lines(view.notes) if view.notes else ())]
         case TerminalView(command, output):
             return _lines(output or command)
         case ListingView(title, entries, total):

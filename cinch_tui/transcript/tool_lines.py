@@ -244,7 +244,10 @@ def _todo_lines(view: TodoView, styles: BlockStyles, width: int) -> list[StyledL
 
 def _diff_lines(view: DiffView, styles: BlockStyles, width: int) -> list[StyledLine]:
     texts = diff_lines(view, width, styles.diff, limit=LONGEST_DIFF)
-    return [StyledLine(tuple(Segment(*run) for run in text_runs(text, styles.base))) for text in texts]
+    lines = [StyledLine(tuple(Segment(*run) for run in text_runs(text, styles.base))) for text in texts]
+    if view.notes:
+        lines += wrap_runs([(plain_output(view.notes), styles.on_base("failed"))], width)
+    return lines
 
 
 def first_lines(text: str) -> tuple[str, int]:

@@ -68,7 +68,8 @@ def view_of(view: View, *, highlights_files: bool) -> str:
         case TextView(value, language):
             return markdown(value) if language == "markdown" else code(value, language if highlights_files else "")
         case DiffView():
-            return diff(unified(view)) or '<p class="note">no difference</p>\n'
+            changes = diff(unified(view)) or '<p class="note">no difference</p>\n'
+            return changes + (plain(view.notes, "output") if view.notes else "")
         case TerminalView(command, output, exit_code, note):
             ending = note or (f"exit code {exit_code}" if exit_code else "")
             return code(f"$ {command}", "console") + plain(output, "output") + note_of(ending)

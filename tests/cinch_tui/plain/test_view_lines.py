@@ -26,6 +26,10 @@ def test_a_new_file_and_one_that_goes_are_reported():
     assert diff_lines(DiffView("a.txt", "x\n", None)) == ["Deleted file a.txt, 1 line"]
 
 
+def test_notes_follow_a_change():
+    assert view_lines(DiffView("a.txt", None, "x\n", "new errors:\n1: \x1b[31mbad"))[-2:] == ["new errors:", "1: bad"]
+
+
 def test_long_text_is_truncated_in_the_middle():
     lines = shorten([str(number) for number in range(100)], 4)
 

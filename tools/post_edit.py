@@ -1,0 +1,54 @@
+"""Steps after a change of files, such as a check for new errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from harness.messages import Text
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.views import DiffView
+from harness.workspace.workspace import Change
+
+
+class PostEditStep(Protocol):
+    async def __call__(self, changes: Sequence[Change], context: ToolContext) -> Sequence[str]:
+        """Run after files have changed, and return notes for the model and the user. Never raises but for cancellation.
+
+        Args:
+            changes: The changes; a step before this one may have changed the files again.
+            context: Services of the call.
+        """
+        ...
+
+
+async def finish_edit(
+    output: ToolOutput, changes: Sequence[Change], context: ToolContext, steps: Sequence[PostEditStep]
+) -> ToolOutput:
+    """Run the steps after a change, in order, and return its output with their notes.
+
+    Args:
+        output: Output of the call that changed the files.
+        changes: The changes.
+        context: Services of the call.
+        steps: The steps.
+    """
+    real = [change for change in changes if change.old != change.new]
+    if output.is_error or not real:
+        return output
+    # A cancelled step does not undo the change.
+    context.on_interrupt(lambda: output)
+    for step in steps:
+        notes = "\n".join(await step(real, context))
+        if notes:
+            output = _with_notes(output, notes)
+    return output
+
+
+def _with_notes(output: ToolOutput, notes: str) -> ToolOutput:
+    view = output.view
+    if isinstance(view, DiffView):
+        view = replace(view, notes="\n".join(filter(None, (view.notes, notes))))
+    return replace(output, content=(*output.content, Text(f"\n{notes}")), view=view)

@@ -32,6 +32,7 @@ CinchError
 │   ├── FileChanged
 │   ├── FileNotText
 │   └── FileTooLarge
+├── LanguageServerError
 └── SessionError
     ├── SessionMissing
     ├── SessionLocked
@@ -196,6 +197,10 @@ class FileNotText(WorkspaceError):
 
 class FileTooLarge(WorkspaceError):
     """The file is too large to be shown or edited."""
+
+
+class LanguageServerError(CinchError):
+    """A language server cannot be started, failed or did not answer."""
 
 
 class SessionError(CinchError):

@@ -10,7 +10,7 @@ except ImportError as error:
     message = f"{harness!r} hides the package of that name which cinch-tui brings and tools needs: rename it"
     raise ImportError(message) from error
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,19 +18,23 @@ if TYPE_CHECKING:
 
     from harness.ports.tool import Tool
     from tools.compression import Compression
+    from tools.lsp.servers import LanguageServers
+    from tools.post_edit import PostEditStep
     from tools.web.options import WebOptions
 
 OPTIONAL_TOOLS = ("think", "prun", "prun_with_memo", "revert_to_state")
 """Tools that are offered only if they are enabled by name: a place to think, and editing the context of the model."""
 
 
-def builtin_tools(
+def builtin_tools(  # noqa: PLR0913  keywords with defaults
     *,
     secrets: Callable[[], Iterable[str]] = tuple,
     compression: Compression = "aggressive",
     optional: Iterable[str] = (),
     web: WebOptions | None = None,
     symbol_cache: Path | None = None,
+    servers: LanguageServers | None = None,
+    steps: Sequence[PostEditStep] = (),
 ) -> list[Tool]:
     """Return the built-in tools, in the order a model sees them; each is imported when it is first called.
 
@@ -41,12 +45,15 @@ def builtin_tools(
         optional: Names of the `OPTIONAL_TOOLS` to return as well.
         web: Options of the web tools; `web_search` is returned only if something can search.
         symbol_cache: Folder of the indexes of `find_symbol` and `repo_map`; None to read all files each time.
+        servers: Language servers; without them `lsp` is not returned. The caller closes them.
+        steps: Steps after each change of files by a tool, in order.
     """
     from tools.builtin import CLASSES, LazyTool, ToolOptions
 
-    options = ToolOptions(secrets, compression, web, symbol_cache)
+    options = ToolOptions(secrets, compression, web, symbol_cache, servers, steps)
     has_search = web is not None and bool(web.service or web.hosting)
-    return [LazyTool(name, options) for name in (*CLASSES, *optional) if has_search or name != "web_search"]
+    missing = {"web_search": not has_search, "lsp": servers is None}
+    return [LazyTool(name, options) for name in (*CLASSES, *optional) if not missing.get(name)]
 
 
 def load(tools: Iterable[Tool]) -> None:

@@ -7,7 +7,7 @@ supplies label and schema; `make snapshots` generates it, and a test compares it
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from harness.risk import Risk
     from harness.views import View
     from tools.compression import Compression
+    from tools.lsp.servers import LanguageServers
+    from tools.post_edit import PostEditStep
     from tools.web.options import WebOptions
 
 FOLDER = Path(__file__).parent
@@ -45,6 +47,7 @@ CLASSES = {
     "git_branch": "tools.git_tools:GitBranchTool",
     "git_commit": "tools.git_tools:GitCommitTool",
     "git_checkout": "tools.git_tools:GitCheckoutTool",
+    "lsp": "tools.lsp.tool:LspTool",
     "web_fetch": "tools.web.fetch:FetchTool",
     "web_search": "tools.web.search:SearchTool",
     "ask_user": "tools.ask:AskTool",
@@ -72,6 +75,10 @@ class ToolOptions(NamedTuple):
     """Options of the web tools; None for the defaults."""
     symbol_cache: Path | None = None
     """Folder of the symbol indexes; None to read all files each time."""
+    servers: LanguageServers | None = None
+    """Language servers; None if there are none."""
+    steps: Sequence[PostEditStep] = ()
+    """Steps after each change of files by a tool."""
 
 
 DEFAULTS = ToolOptions()
@@ -88,11 +95,19 @@ def create_tool(name: str, options: ToolOptions = DEFAULTS) -> BuiltinTool:
     from pkgutil import resolve_name  # not needed before the first call
 
     tool_class: Callable[..., BuiltinTool] = resolve_name((CLASSES | OPTIONAL_CLASSES)[name])
-    if name == "bash" or name.startswith("git_"):
-        return tool_class(options.secrets(), options.compression)
-    if name in ("find_symbol", "repo_map"):
-        return tool_class(options.symbol_cache)
-    return tool_class(options.web) if name.startswith("web_") else tool_class()
+    match name:
+        case "lsp":
+            return tool_class(options.servers, options.steps)
+        case "edit_file" | "write_file":
+            return tool_class(options.steps)
+        case "find_symbol" | "repo_map":
+            return tool_class(options.symbol_cache)
+        case _ if name == "bash" or name.startswith("git_"):
+            return tool_class(options.secrets(), options.compression)
+        case _ if name.startswith("web_"):
+            return tool_class(options.web)
+        case _:
+            return tool_class()
 
 
 class LazyTool(Revisable):

@@ -12,6 +12,8 @@ from harness.errors import InvalidArguments
 from harness.messages import JsonObject
 from tools import builtin_tools, load
 from tools.builtin import CLASSES, MANIFEST, create_tool, manifest_text
+from tools.lsp.options import LspOptions
+from tools.lsp.servers import LanguageServers
 from tools.read import ReadTool
 from tools.web.options import WebOptions
 
@@ -35,6 +37,7 @@ ORDER = [
     "git_branch",
     "git_commit",
     "git_checkout",
+    "lsp",
     "web_fetch",
     "web_search",
     "ask_user",
@@ -42,16 +45,17 @@ ORDER = [
     "submit_plan",
 ]
 SEARCH = WebOptions(service="brave")
+SERVERS = LanguageServers(LspOptions())
 
 EDIT: JsonObject = {"old_string": "x", "new_string": "y", "replace_all": False}
 
 
 def test_tools_come_in_the_order_the_model_sees() -> None:
-    assert [tool.name for tool in builtin_tools(web=SEARCH)] == ORDER
+    assert [tool.name for tool in builtin_tools(web=SEARCH, servers=SERVERS)] == ORDER
 
 
-def test_web_search_is_offered_only_with_a_service() -> None:
-    assert [tool.name for tool in builtin_tools()] == [name for name in ORDER if name != "web_search"]
+def test_web_search_and_language_servers_are_offered_only_if_there_are_any() -> None:
+    assert [tool.name for tool in builtin_tools()] == [name for name in ORDER if name not in ("web_search", "lsp")]
 
 
 def test_every_tool_describes_itself() -> None:
@@ -68,7 +72,7 @@ def test_a_summary_never_fails_on_half_streamed_arguments() -> None:
 
 
 def test_plan_mode_can_read_run_commands_ask_and_submit_only() -> None:
-    shown = [tool.name for tool in tools_of(PLAN, builtin_tools(web=SEARCH))]
+    shown = [tool.name for tool in tools_of(PLAN, builtin_tools(web=SEARCH, servers=SERVERS))]
 
     assert shown == [
         "read_file",
@@ -85,13 +89,14 @@ def test_plan_mode_can_read_run_commands_ask_and_submit_only() -> None:
         "git_diff",
         "git_log",
         "git_branch",
+        "lsp",
         "web_fetch",
         "web_search",
         "ask_user",
         "delegate_subagent",
         "submit_plan",
     ]
-    assert [tool.name for tool in tools_of(EXECUTE, builtin_tools(web=SEARCH))] == ORDER[:-1]
+    assert [tool.name for tool in tools_of(EXECUTE, builtin_tools(web=SEARCH, servers=SERVERS))] == ORDER[:-1]
 
 
 def test_importing_the_tools_folder_loads_no_tool() -> None:

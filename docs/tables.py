@@ -18,6 +18,7 @@ from cinch_tui.commands.builtin import builtin_commands  # noqa: E402  the path 
 from cinch_tui.commands.packages import package_commands  # noqa: E402
 from cinch_tui.commands.registry import Command  # noqa: E402
 from cinch_tui.config.api_tables import API_TABLE  # noqa: E402
+from cinch_tui.config.lsp_tables import LSP_TABLE  # noqa: E402
 from cinch_tui.config.names import SettingKey, keys, open_tables  # noqa: E402
 from cinch_tui.config.server_keys import server_keys  # noqa: E402
 from cinch_tui.config.store import shown_value  # noqa: E402
@@ -80,6 +81,11 @@ def _settings() -> Iterator[str]:
     )
     yield from _table(("Key", "Default", "Meaning"), (*rows, *mappings))
     yield "An untrusted project cannot set them. See [APIs](openapi.md).\n"
+    yield "### `[lsp.servers.NAME]`\n"
+    rows = ((f"`{name}`", f"`{shown_value(key.default)}`", key.doc) for name, key in LSP_TABLE.keys.items())
+    mappings = (("`files`", "`{}`", "patterns of file names, with the language id of each"),)
+    yield from _table(("Key", "Default", "Meaning"), (*rows, *mappings))
+    yield "An untrusted project cannot set them. See [Language servers](tools.md#language-servers).\n"
 
 
 def _setting_row(setting: SettingKey) -> tuple[str, ...]:

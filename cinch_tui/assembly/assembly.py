@@ -18,6 +18,7 @@ from cinch_tui.assembly.skill_access import SkillAccess
 from cinch_tui.assembly.subagent_roles import SubagentRoles
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
+from cinch_tui.language_servers import AgentLanguageServers
 from cinch_tui.mcp_session import McpSession
 from cinch_tui.models.connecting import connect, connect_spec, full_name, small_model
 from cinch_tui.permissions import reload_rules
@@ -61,6 +62,7 @@ class Assembly(Struct):
     roles: SubagentRoles
     hooks: AgentHooks
     scripts: ScriptTools
+    language_servers: AgentLanguageServers
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
@@ -222,6 +224,7 @@ class Assembly(Struct):
         permissions.loosest = settings.approval.loosest_mode
         if not permissions.allows_mode(permissions.approval):
             permissions.set_approval(permissions.loosest)
+        problems += self.language_servers.load(options, settings, is_trusted=folder.trust.is_trusted)
         problems += await self.load_tasks()
         problems += await self.hooks.load(options, folder)
         problems += await self.scripts.load(options, settings, folder.roots)

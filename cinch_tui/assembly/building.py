@@ -20,9 +20,9 @@ from cinch_tui.assembly.skill_access import SkillAccess
 from cinch_tui.assembly.subagent_roles import SubagentRoles
 from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.options import Options
-from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
 from cinch_tui.installed_packages import package_hooks, package_tools
+from cinch_tui.language_servers import AgentLanguageServers
 from cinch_tui.mcp_session import McpSession
 from cinch_tui.models.connecting import OptionalModels, choose_model, optional_models
 from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules
@@ -110,7 +110,8 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
     folder = await read_folder(options, settings, root)
     packages = await asyncio.to_thread(_PackageParts.load)
-    available = [*_tools(settings, keys, model, options.paths), *packages.tools]
+    servers = AgentLanguageServers(options, settings, is_trusted=folder.trust.is_trusted)
+    available = [*_tools(options, settings, keys, model, servers), *packages.tools]
     rules, warnings = load_rules(options, settings, root)
     access, roles = SkillAccess(options, settings, workspace, rules), SubagentRoles(folder)
     tools = roles.with_subagents(access.tools([each for each in available if is_enabled(each, settings)], folder))
@@ -148,6 +149,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         roles,
         AgentHooks(agent),
         ScriptTools(agent, options, settings),
+        servers,
         warnings=[*folder.problems, *packages.problems, *warnings, *fallback.problems, *summarizers.problems],
     )
     roles.agent, roles.connect = agent, assembly.connect
@@ -172,13 +174,17 @@ def _originals(options: Options, agent: Agent, spill_dir: Path) -> Snapshots:
     return originals
 
 
-def _tools(settings: Settings, keys: KeyStore, model: Model, paths: Paths) -> list[Tool]:
+def _tools(
+    options: Options, settings: Settings, keys: KeyStore, model: Model, language_servers: AgentLanguageServers
+) -> list[Tool]:
     tools = builtin_tools(
         secrets=secret_variables,
         compression=settings.tools.bash_compression,
         optional=OPTIONAL_TOOLS,
         web=web_options(settings.web, keys),
-        symbol_cache=paths.symbol_cache,
+        symbol_cache=options.paths.symbol_cache,
+        servers=language_servers.servers if settings.lsp.enabled else None,
+        steps=(language_servers.check,) if settings.lsp.enabled else (),
     )
     if dialect_name(settings.tools.dialect, model.spec) == CATS:
         # Imported here because few users choose it.

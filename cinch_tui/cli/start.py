@@ -96,6 +96,7 @@ def _options(arguments: Arguments, sources: Sources, config: Config, cwd: Path) 
         rule_examples=config.examples,
         servers=config.servers,
         apis=config.apis,
+        language_servers=config.language_servers,
         hooks=config.hooks,
     )
 

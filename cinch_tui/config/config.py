@@ -13,6 +13,7 @@ from harness.structs import Redacted
 
 if TYPE_CHECKING:
     from cinch_tui.config.api_tables import ApiTable
+    from cinch_tui.config.lsp_tables import LspTable
     from cinch_tui.config.server_keys import ServerTable
 
 
@@ -90,6 +91,9 @@ class Config(Redacted, frozen=True):
 
     apis: tuple[ApiTable, ...] = ()
     """Tables of APIs, weakest first; also those without effect."""
+
+    language_servers: tuple[LspTable, ...] = ()
+    """Tables of language servers, weakest first; also those without effect."""
 
     hooks: tuple[HookTable, ...] = ()
     """Hooks of all files, weakest first; also those without effect."""

@@ -100,6 +100,7 @@ def load_config(sources: Sources) -> Config:
         examples=layers.examples,
         servers=tuple(layers.servers.values()),
         apis=tuple(layers.apis.values()),
+        language_servers=tuple(layers.language_servers.values()),
         hooks=tuple(layers.hooks),
         warnings=(*layers.warnings, *problems),
         untrusted_files=tuple(layers.untrusted_files),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cinch_tui.config.config import HookTable, Layer, Origin, RuleEffect, RuleText
+from cinch_tui.config.named_tables import NAMED_TABLES
 from cinch_tui.config.names import RENAMED, SettingKey, find_key, is_as_strict, keys, variable_of
 from cinch_tui.config.setting import Value
 from cinch_tui.config.settings import Settings
@@ -25,6 +26,7 @@ from harness.errors import ConfigError
 if TYPE_CHECKING:
     from cinch_tui.config.api_tables import ApiTable
     from cinch_tui.config.file import ConfigEntry, ConfigFile
+    from cinch_tui.config.lsp_tables import LspTable
     from cinch_tui.config.server_keys import ServerTable
     from cinch_tui.trust.claude_settings import ClaudeFile
 
@@ -59,6 +61,7 @@ class MergedLayers:
         self.examples: dict[str, tuple[str, ...]] = {}
         self.servers: dict[tuple[Path, str], ServerTable] = {}
         self.apis: dict[tuple[Path, str], ApiTable] = {}
+        self.language_servers: dict[tuple[Path, str], LspTable] = {}
         self.hooks: list[HookTable] = []
         self._environ = environ
 
@@ -105,7 +108,7 @@ class MergedLayers:
     def _add_entries(self, file: ConfigFile, layer: Layer, *, trusted: bool) -> None:
         for written, entry in file.entries.items():
             place = f"{file.path}, line {entry.line}" if entry.line else str(file.path)
-            if written.startswith(("mcp.servers.", "openapi.apis.", HOOKS)):
+            if written.startswith(NAMED_TABLES):
                 self._add_to_table(written, entry, (file.path, layer), trusted=trusted)
                 continue
             name = RENAMED.get(written, written)
@@ -145,12 +148,13 @@ class MergedLayers:
         if name.startswith(HOOKS):
             self._add_hooks(name, entry, origin, trusted=trusted)
             return
-        # Imported here because few users have MCP servers or APIs.
+        # Imported here because few users have such tables.
         from cinch_tui.config.api_tables import API_TABLE, ApiTable
+        from cinch_tui.config.lsp_tables import LSP_TABLE, LspTable
         from cinch_tui.config.server_keys import SERVER_TABLE, ServerTable
 
         path, layer = origin
-        kind = SERVER_TABLE if name.startswith(SERVER_TABLE.prefix) else API_TABLE
+        kind = next(each for each in (SERVER_TABLE, API_TABLE, LSP_TABLE) if name.startswith(each.prefix))
         own, _, key = name.removeprefix(kind.prefix).partition(".")
         if not trusted:
             self.held_back.append(f"{kind.prefix}{own}")
@@ -158,8 +162,10 @@ class MergedLayers:
         about = (own, values, str(path), entry.line, layer)
         if kind is SERVER_TABLE:
             table = self.servers.setdefault((path, own), ServerTable(*about, is_trusted=trusted))
-        else:
+        elif kind is API_TABLE:
             table = self.apis.setdefault((path, own), ApiTable(*about, is_trusted=trusted))
+        else:
+            table = self.language_servers.setdefault((path, own), LspTable(*about, is_trusted=trusted))
         try:
             # Variables are expanded when the table is used: a missing one must not affect others.
             table.values[key] = kind.checked(name, entry.value)

@@ -1,4 +1,4 @@
-"""Tables that the user names: `[mcp.servers.NAME]` and `[openapi.apis.NAME]`."""
+"""Tables that the user names: `[mcp.servers.NAME]`, `[openapi.apis.NAME]` and `[lsp.servers.NAME]`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from cinch_tui.config.names import SettingKey, keys_of
 from cinch_tui.config.setting import NEXT_START, Value
 from cinch_tui.fuzzy_match import did_you_mean
 from harness.structs import Redacted
+
+NAMED_TABLES = ("mcp.servers.", "openapi.apis.", "lsp.servers.", "hooks.")
+"""Prefixes of dotted names that are not settings: those of named tables and of hooks."""
 
 
 class TableKind(Struct, frozen=True):

@@ -15,6 +15,7 @@ from cinch_tui.user_input import Attachment
 
 if TYPE_CHECKING:
     from cinch_tui.config.api_tables import ApiTable
+    from cinch_tui.config.lsp_tables import LspTable
     from cinch_tui.config.server_keys import ServerTable
     from extensions.agent_files import AgentFile
 
@@ -65,5 +66,7 @@ class Options(Struct, frozen=True):
     """False to start no MCP servers, as in `cinch mcp serve`, which may be one of them."""
     apis: tuple[ApiTable, ...] = ()
     """Tables of APIs in the configuration, weakest first."""
+    language_servers: tuple[LspTable, ...] = ()
+    """Tables of language servers in the configuration, weakest first."""
     hooks: tuple[HookTable, ...] = ()
     """Hooks in the configuration, weakest first."""

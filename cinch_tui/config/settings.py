@@ -27,7 +27,14 @@ from cinch_tui.config.tables.runs import (
     SubagentSettings,
 )
 from cinch_tui.config.tables.tasks import EnvironmentSettings, PromptSettings, TaskSettings
-from cinch_tui.config.tables.tools import ApprovalSettings, McpSettings, PermissionSettings, ToolSettings, WebSettings
+from cinch_tui.config.tables.tools import (
+    ApprovalSettings,
+    LspSettings,
+    McpSettings,
+    PermissionSettings,
+    ToolSettings,
+    WebSettings,
+)
 from cinch_tui.config.tables.ui import SessionSettings, UiSettings
 
 
@@ -49,6 +56,7 @@ class Settings(Struct, frozen=True):
     subagents: Annotated[SubagentSettings, NEXT_PROMPT] = SubagentSettings()
     parallel: Annotated[ParallelSettings, NEXT_PROMPT] = ParallelSettings()
     mcp: Annotated[McpSettings, NEXT_START] = McpSettings()
+    lsp: Annotated[LspSettings, NEXT_START] = LspSettings()
     extensions: Annotated[ExtensionSettings, NEXT_START] = ExtensionSettings()
     tasks: Annotated[TaskSettings, NEXT_START] = TaskSettings()
     prompt: Annotated[PromptSettings, NEXT_START] = PromptSettings()

@@ -200,7 +200,15 @@ def example_text(*, commented: bool = False) -> str:
         return (f"# {key.doc}", mark + _assignment(key, key.default))
 
     opened = "".join(f"\n[{name}]\n# {doc}\n# {example}\n" for name, (doc, example) in open_tables().items())
-    return HEADER + _in_tables(lines) + opened + _server_example() + _api_example() + _HOOK_EXAMPLE
+    return (
+        HEADER
+        + _in_tables(lines)
+        + opened
+        + _server_example()
+        + _api_example()
+        + _language_server_example()
+        + _HOOK_EXAMPLE
+    )
 
 
 _HOOK_EXAMPLE = """
@@ -241,6 +249,20 @@ def _api_example() -> str:
         '# headers = { "X-Team" = "docs" }\n'
         "# secrets by the name of a security scheme, if the API has several of one kind\n"
         '# credentials = { adminKey = "${ADMIN_KEY}" }\n'
+    )
+
+
+def _language_server_example() -> str:
+    """Return the keys of a language server, commented out."""
+    from cinch_tui.config.lsp_tables import LSP_TABLE  # rarely needed
+
+    lines = "".join(f"# {key.doc}\n# {name} = {shown_value(key.default)}\n" for name, key in LSP_TABLE.keys.items())
+    return (
+        "\n# Language servers that cinch does not know, or with other settings, each in a table of its own; see "
+        "docs/tools.md.\n# [lsp.servers.NAME]\n"
+        f"{lines}"
+        "# patterns of file names, with the language id of each\n"
+        '# files = { "*.py" = "python" }\n'
     )
 
 

@@ -84,7 +84,9 @@ def setup_for(options: Options, in_use: ModelChoice | None = None) -> Setup:
     if named.name:
         chosen.append(ModelChoice(named.name if named.base_url else _full_name(named.name, keys), named.base_url))
     chosen += [ModelChoice(_full_name(name, keys)) for name in config.settings.providers.fallback]
-    options = replace(options, rules=config.rules, rule_examples=config.examples)
+    options = replace(
+        options, rules=config.rules, rule_examples=config.examples, language_servers=config.language_servers
+    )
     return Setup(keys, config, [*chosen, *([last] if last else [])], options)
 
 
@@ -230,11 +232,13 @@ def _configuration(setup: Setup) -> Iterator[Finding]:
 
 def _permissions(setup: Setup) -> Iterator[Finding]:
     # Imported here because only a check of everything needs the tools.
+    from cinch_tui.doctor.language_servers import language_server_finding
     from cinch_tui.doctor.permissions import permission_findings, trust_finding
 
     yield trust_finding(setup.options)
     if not isinstance(setup.config, ConfigError):
         yield from permission_findings(setup.options, setup.config)
+        yield language_server_finding(setup.options, setup.config.settings)
 
 
 def _folders(paths: Paths) -> Iterator[Finding]:

@@ -83,6 +83,7 @@ def _configured(text: str) -> str:
     import tomllib
 
     from cinch_tui.config.file import flatten
+    from cinch_tui.config.named_tables import NAMED_TABLES
     from cinch_tui.config.names import RENAMED, find_key
 
     try:
@@ -91,13 +92,18 @@ def _configured(text: str) -> str:
         return "not valid"
     is_server = re.compile(r"mcp\.servers\.").match
     apis = dict.fromkeys(name.split(".")[2] for name in names if re.match(r"openapi\.apis\..", name))
-    known = [name for name in names if not is_server(name) and not name.startswith(("openapi.apis.", "hooks."))]
+    language_servers = dict.fromkeys(name.split(".")[2] for name in names if re.match(r"lsp\.servers\..", name))
+    known = [name for name in names if not name.startswith(NAMED_TABLES)]
     guarded = [n for n in known if (key := find_key(n)) is None or key.guard != "open"]
     effects = [f"sets {_few(guarded)}"] if guarded else []
     if hooks := [name.removeprefix("hooks.") for name in names if name.startswith("hooks.")]:
         effects.append(f"runs hooks at {_few(hooks)}")
     if apis:
         effects.append(f"offers tools of the API{'s' if len(apis) > 1 else ''} {_few(list(apis))}")
+    if language_servers:
+        effects.append(
+            f"starts the language server{'s' if len(language_servers) > 1 else ''} {_few(list(language_servers))}"
+        )
     if any(map(is_server, names)):
         from cinch_tui.config.server_keys import written_servers  # few files have servers
         from tools.mcp.import_files import describe_servers

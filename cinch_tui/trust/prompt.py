@@ -248,6 +248,7 @@ def apply_answer(options: Options, asked: TrustQuestion, answer: TrustAnswer) ->
         rule_examples=config.examples,
         servers=config.servers,
         apis=config.apis,
+        language_servers=config.language_servers,
         hooks=config.hooks,
     )
     return options, config.settings

@@ -98,6 +98,17 @@ class McpSettings(Struct, frozen=True):
     ] = 3.0
 
 
+class LspSettings(Struct, frozen=True):
+    """Language servers; further ones are in tables of their own, see `cinch_tui.config.lsp_tables`."""
+
+    enabled: Annotated[bool, held("use language servers that are installed: the tool lsp, errors after edits")] = True
+    diagnostics_after_edits: Annotated[
+        bool, held("report new errors after an edit; the first edit in a language starts its server")
+    ] = True
+    disabled: Annotated[tuple[str, ...], Setting('language servers that are not used, such as "ruff"')] = ()
+    idle_s: Annotated[float, held("seconds without use after which a server is stopped", 1)] = 600.0
+
+
 class ApprovalSettings(Struct, frozen=True):
     mode: Annotated[
         ApprovalMode,

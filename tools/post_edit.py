@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from harness.messages import Text
 from harness.ports.tool import ToolContext, ToolOutput
-from harness.views import DiffView
+from harness.views import DiffView, TextView
 from harness.workspace.workspace import Change
 
 
@@ -48,7 +48,12 @@ async def finish_edit(
 
 
 def _with_notes(output: ToolOutput, notes: str) -> ToolOutput:
-    view = output.view
-    if isinstance(view, DiffView):
-        view = replace(view, notes="\n".join(filter(None, (view.notes, notes))))
+    match output.view:
+        case DiffView() as view:
+            view = replace(view, notes="\n".join(filter(None, (view.notes, notes))))
+        case TextView() as view:
+            # Changes of several files.
+            view = replace(view, text=f"{view.text}\n\n{notes}")
+        case view:
+            pass
     return replace(output, content=(*output.content, Text(f"\n{notes}")), view=view)

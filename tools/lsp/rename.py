@@ -33,6 +33,8 @@ class Rename(Struct, frozen=True):
     """Edits of each file."""
     encoding: Encoding
     """Encoding of their positions."""
+    names: tuple[str, ...]
+    """Names of the files, as they are displayed."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -63,7 +65,8 @@ async def plan_rename(connection: Connection, target: Target, new_name: str, wor
         raise LanguageServerError(f"{target.symbol!r} on line {target.line} cannot be renamed.")
     if len(edits) > MAX_FILES:
         raise LanguageServerError(f"The rename would change {len(edits)} files; the limit is {MAX_FILES}.")
-    return Rename({workspace.resolve(path, writing=True): each for path, each in edits.items()}, connection.encoding)
+    resolved = {workspace.resolve(path, writing=True): each for path, each in edits.items()}
+    return Rename(resolved, connection.encoding, tuple(workspace.display(path) for path in sorted(resolved)))
 
 
 def _edits(found: types.WorkspaceEdit | None) -> Edits:

@@ -84,7 +84,7 @@ class LspTool(TypedTool[LspParameters]):
         path = (arguments.path,) if arguments.path else ()
         plan = self._plans.get(arguments.key) if arguments.apply and arguments.operation == "rename" else None
         # Rules and protected paths apply to all files of a rename, so it is made only once they are known.
-        return Risk("edit", paths=tuple(map(str, plan.paths))) if plan else Risk("read", paths=path)
+        return Risk("edit", paths=plan.names) if plan else Risk("read", paths=path)
 
     async def preview_of(self, arguments: LspParameters, context: ToolContext) -> View | ToolOutput | None:
         plan = self._plans.get(arguments.key)

@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -122,3 +126,28 @@ async def test_cancelled_call_cancels_its_request(tmp_path: Path) -> None:
 
     assert call.cancelled()
     assert time.monotonic() - started < 8
+
+
+def test_server_ends_when_this_program_is_killed(tmp_path: Path) -> None:
+    log = tmp_path / "pids"
+    code = (
+        "import asyncio\nfrom pathlib import Path\nfrom fakes.language_servers import code_tools, raw_server\n"
+        "async def main():\n"
+        f"    async with code_tools(Path({str(tmp_path)!r}), raw_server(mode='slow', pid={str(log)!r})) as tools:\n"
+        "        tools.place.put('a.txt', 'word')\n        await tools.ask('hover', 'a.txt', 1, 'word')\n"
+        "asyncio.run(main())\n"
+    )
+    root = Path(__file__).parents[3]
+    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'tests'}"}
+    with subprocess.Popen([sys.executable, "-c", code], env=environment) as program:
+        wait_until(lambda: log.exists() and log.read_text().endswith("\n"))
+        program.kill()
+
+    wait_until(lambda: not any(map(is_alive, pids(log))))
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

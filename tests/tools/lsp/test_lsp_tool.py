@@ -74,7 +74,7 @@ async def test_rename_lists_its_files_and_then_changes_all_of_them(tmp_path: Pat
     assert [line.partition(":")[0] for line in planned.lines[1:]] == ["a.py", "b.py"]
     # Only once the files are known can rules be applied to them.
     assert (before.level, before.paths) == ("read", ("b.py",))
-    assert (after.level, sorted(Path(path).name for path in after.paths)) == ("edit", ["a.py", "b.py"])
+    assert (after.level, after.paths) == ("edit", ("a.py", "b.py"))
     assert isinstance(view, TextView)
     assert "+++ b/b.py" in view.text
     assert "+    return 2 * surface(size)" in view.text

@@ -83,6 +83,7 @@ async def assemble(
     if model is None:
         model = await asyncio.to_thread(choose_model, settings, keys, loaded)
     assembly = await _build(options, settings, user, model, keys)
+    assembly.agent.on_close(assembly.language_servers.close)
     summarizer = assembly.agent.options.compact_model
     for each in (model, *assembly.agent.options.fallback, *([summarizer] if summarizer else [])):
         assembly.prepare(each)

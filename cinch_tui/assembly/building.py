@@ -83,7 +83,9 @@ async def assemble(
     if model is None:
         model = await asyncio.to_thread(choose_model, settings, keys, loaded)
     assembly = await _build(options, settings, user, model, keys)
+    assembly.agent.state.permissions.loosest = settings.approval.loosest_mode
     assembly.agent.on_close(assembly.language_servers.close)
+    assembly.warnings.extend(assembly.language_servers.problems)
     summarizer = assembly.agent.options.compact_model
     for each in (model, *assembly.agent.options.fallback, *([summarizer] if summarizer else [])):
         assembly.prepare(each)
@@ -133,7 +135,6 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         get_instructions=path_instructions,
     )
     agent = Agent(model, tools, folder.prompt, here)
-    agent.state.permissions.loosest = settings.approval.loosest_mode
     assembly = Assembly(
         options,
         settings,

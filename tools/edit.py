@@ -12,8 +12,8 @@ from harness.messages import JsonObject, JsonValue
 from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import DiffView, View
+from harness.workspace.changes import Change
 from harness.workspace.file_text import FileText
-from harness.workspace.workspace import Change
 from tools.edits import AppliedEdits, Edit, RejectedEdits, apply_edits, edits_for
 from tools.post_edit import PostEditStep, finish_edit
 from tools.typed import Parameters, TypedTool

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from harness.messages import Text
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import DiffView, TextView
-from harness.workspace.workspace import Change
+from harness.workspace.changes import Change
 
 
 class PostEditStep(Protocol):

@@ -12,7 +12,8 @@ from harness.messages import JsonObject
 from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import DiffView, View
-from harness.workspace.workspace import Change, Workspace
+from harness.workspace.changes import Change
+from harness.workspace.workspace import Workspace
 from tools.post_edit import PostEditStep, finish_edit
 from tools.typed import Parameters, TypedTool
 

@@ -68,7 +68,7 @@ class ToolBlock(TranscriptBlock, ToolCallState):
             case TerminalView(command, output):
                 return f"$ {command}\n{output}"
             case DiffView() as change if self.status == "done":
-                from cinch_tui.rendering.unified_diff import unified
+                from harness.workspace.unified_diff import unified
 
                 return escape_controls(unified(change)) or self.text
             case _:

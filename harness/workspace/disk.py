@@ -124,7 +124,7 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
-def replace_file(path: Path, data: bytes, guard: Callable[[], None]) -> None:
+def replace_file(path: Path, data: bytes, guard: Callable[[], None], *, like: os.stat_result | None = None) -> None:
     """Write `data` to a resolved path atomically: on any error, nothing changes and no file is left behind.
 
     An existing file keeps its mode and, if permitted, its owner.
@@ -133,6 +133,7 @@ def replace_file(path: Path, data: bytes, guard: Callable[[], None]) -> None:
         path: File to create or replace.
         data: New content.
         guard: Called just before the last step; raises to cancel it.
+        like: Status of the file whose mode and owner a new file gets.
 
     Raises:
         OSError: The file cannot be written.
@@ -140,7 +141,7 @@ def replace_file(path: Path, data: bytes, guard: Callable[[], None]) -> None:
     made = _make_folders(path.parent)
     temporary = path.parent / f".cinch-{os.urandom(6).hex()}.tmp"
     try:
-        like = _status(path)
+        like = _status(path) or like
         _fill(temporary, data, 0o666 if like is None else 0o600, like)
         guard()
         temporary.replace(path)

@@ -10,20 +10,24 @@ import asyncio
 import errno
 import os
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from copy import copy
 from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.errors import Aborted, FileChanged, FileNotRead, FileNotText, FileTooLarge, NotAFile, WorkspaceError
-from harness.workspace.disk import open_regular, read_regular, regular_status, replace_file
+from harness.workspace.changes import Change, Draft, EditedFile, FileEdit, NewFile, RemovedFile
+from harness.workspace.disk import open_regular, read_regular, regular_status
 from harness.workspace.encoding import encode
 from harness.workspace.excerpt import Excerpt, excerpt_of
 from harness.workspace.file_text import FileText, digest, file_text
 from harness.workspace.path_policy import PathPolicy
+from harness.workspace.transaction import FileWrite, WriteFailed, write_all
 
 MAX_EDITABLE = 10 * 1024 * 1024
 _INLINE = 256 * 1024
@@ -40,33 +44,11 @@ _ERROR_TEXTS = {
 }
 
 
-class Change(Struct, frozen=True):
-    """A change of a file."""
-
-    path: Path
-    """Resolved path."""
-    old: str | None
-    """Text before, with line feeds; None for a new file."""
-    new: str
-    """Text after, with line feeds."""
-    size: int
-    """Size of the new file in bytes."""
-
-
 class _Seen(Struct, frozen=True):
     """Last known state of a file. The encoding is kept, because a guess could differ after an edit."""
 
     digest: str
     encoding: str
-
-
-class _Draft(Struct, frozen=True):
-    """A prepared change; `before` is the digest of the file it is based on, None for a new file."""
-
-    change: Change
-    data: bytes
-    encoding: str
-    before: str | None
 
 
 class Workspace:
@@ -196,46 +178,104 @@ class Workspace:
         """Return the change that `splice` would make, with the same errors."""
         return (await self._draft_splice(self.resolve(path, writing=True), edit)).change
 
+    async def change_all(self, edits: Sequence[FileEdit]) -> tuple[Change, ...]:
+        """Make changes of several files, all or none.
+
+        Every change is prepared before the first file is written. If a file then cannot be written, those before it are
+        restored.
+
+        Args:
+            edits: At most one for each file; files to change or remove must have been read and be unchanged since.
+
+        Returns:
+            One change for each edit; for a moved file, with the new path.
+        """
+        places = self._places(edits)
+        async with AsyncExitStack() as stack:
+            for place in sorted(places):
+                await stack.enter_async_context(self._locks.setdefault(place, asyncio.Lock()))
+            drafts = [await self._drafts(edit) for edit in edits]
+            writes = [draft for each in drafts for draft in each if draft.has_effect]
+            for draft in writes:
+                for listener in self._listeners:
+                    listener(draft.change.path)
+            # A file is removed once its copy is there.
+            await self._write(sorted(writes, key=lambda draft: draft.data is None))
+            return tuple(each[0].change for each in drafts)
+
+    async def preview_all(self, edits: Sequence[FileEdit]) -> tuple[Change, ...]:
+        """Return the changes that `change_all` would make, with the same errors."""
+        self._places(edits)
+        return tuple([(await self._drafts(edit))[0].change for edit in edits])
+
     async def restore(self, path: str | Path, data: bytes | None, *, now: str | None) -> None:
         """Restore the bytes of a file, or remove it if None, provided its digest is `now` (None: it does not exist)."""
         real = self.resolve(path, writing=True)
-        draft = _Draft(Change(real, None, "", len(data or b"")), data or b"", "utf-8", now)
+        draft = Draft(Change(real, None, "", len(data or b"")), data, "utf-8", now)
         async with self._locks.setdefault(real, asyncio.Lock()):
             for listener in self._listeners:
                 listener(real)
-            if data is not None:
-                await self._replace(draft)
-                return
-            try:
-                self._check_still(draft, threading.Event())
-                await asyncio.to_thread(real.unlink)
-            except (OSError, NotAFile) as error:
-                raise self._explained(real, error, "; nothing was changed") from error
+            await self._write([draft])
 
-    async def _make(self, path: str | Path, draft_of: Callable[[Path], Awaitable[_Draft]]) -> Change:
+    async def _make(self, path: str | Path, draft_of: Callable[[Path], Awaitable[Draft]]) -> Change:
         real = self.resolve(path, writing=True)
         async with self._locks.setdefault(real, asyncio.Lock()):
             draft = await draft_of(real)
-            if draft.change.old != draft.change.new:
+            if draft.has_effect:
                 for listener in self._listeners:
                     listener(real)
-                await self._replace(draft)
+                await self._write([draft])
             return draft.change
 
-    async def _draft_write(self, real: Path, text: str) -> _Draft:
+    def _places(self, edits: Sequence[FileEdit]) -> list[Path]:
+        """Return the resolved paths of the edits; each must be another."""
+        paths = [path for edit in edits for path in (edit.path, getattr(edit, "target", "")) if path]
+        places = [self.resolve(path, writing=True) for path in paths]
+        for place in places:
+            if places.count(place) > 1:
+                raise WorkspaceError(f"{self.display(place)} is named twice; nothing was changed.")
+        return places
+
+    async def _drafts(self, edit: FileEdit) -> tuple[Draft, ...]:
+        """Return the draft of an edit; of a moved file, that of the new path first."""
+        real = self.resolve(edit.path, writing=True)
+        match edit:
+            case NewFile(text=text):
+                self._check_free(real)
+                return (await self._draft_write(real, text),)
+            case RemovedFile():
+                file = await self._load(real)
+                self._check_fresh(real, file)
+                change = Change(real, file.text, "", 0, is_removed=True)
+                return (Draft(change, None, file.encoding, file.digest),)
+            case EditedFile(target=""):
+                return (await self._draft_splice(real, edit.edit),)
+            case EditedFile(target=target):
+                place = self.resolve(target, writing=True)
+                self._check_free(place)
+                draft = await self._draft_splice(real, edit.edit)
+                moved = replace(draft, change=replace(draft.change, path=place), before=None, like=os.lstat(real))
+                removal = replace(draft, change=replace(draft.change, new="", is_removed=True), data=None)
+                return moved, removal
+
+    def _check_free(self, real: Path) -> None:
+        if os.path.lexists(real):
+            raise WorkspaceError(f"{self.display(real)} exists already, so it cannot be created; nothing was changed.")
+
+    async def _draft_write(self, real: Path, text: str) -> Draft:
         if not os.path.lexists(real):
             if len(text) > MAX_EDITABLE:
                 raise FileTooLarge(f"{self.display(real)} would be over 10 MB; create it with a command instead.")
             data = self._encoded(real, lambda: encode(text, "utf-8"))
-            return _Draft(Change(real, None, text, len(data)), data, "utf-8", None)
+            return Draft(Change(real, None, text, len(data)), data, "utf-8", None)
         return await self._draft_splice(real, lambda file: file.rewritten(text))
 
-    async def _draft_splice(self, real: Path, edit: Callable[[FileText], FileText]) -> _Draft:
+    async def _draft_splice(self, real: Path, edit: Callable[[FileText], FileText]) -> Draft:
         file = await self._load(real)
         self._check_fresh(real, file)
         edited = edit(file) if file.size <= _INLINE else await asyncio.to_thread(edit, file)
         data = self._encoded(real, lambda: edited.data)
-        return _Draft(Change(real, file.text, edited.text, len(data)), data, file.encoding, file.digest)
+        return Draft(Change(real, file.text, edited.text, len(data)), data, file.encoding, file.digest)
 
     def _check_fresh(self, real: Path, file: FileText) -> None:
         seen = self._seen.get(real)
@@ -262,33 +302,52 @@ class Workspace:
         except FileNotText as error:
             raise FileNotText(f"{self.display(real)}: {error}.") from error
 
-    async def _replace(self, draft: _Draft) -> None:
+    async def _write(self, drafts: Sequence[Draft]) -> None:
         """Write in a thread, because a disk may be slow; a cancelled task waits for the thread to clean up."""
-        real = draft.change.path
         stop = threading.Event()
-        guard = partial(self._check_still, draft, stop)
-        writing = asyncio.get_running_loop().run_in_executor(None, replace_file, real, draft.data, guard)
-        writing.add_done_callback(partial(self._note, draft))
+        befores = {draft.change.path: draft.before for draft in drafts}
+        guard = partial(self._check_still, befores, stop)
+        writes = [draft.write for draft in drafts]
+        writing = asyncio.get_running_loop().run_in_executor(None, write_all, writes, guard)
+        writing.add_done_callback(partial(self._note, drafts))
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
             stop.set()
             await asyncio.wait([writing])
             raise
-        except (OSError, NotAFile) as error:
-            raise self._explained(real, error, "; nothing was changed") from error
+        except WriteFailed as failed:
+            raise self._failure(failed) from failed.__cause__
 
-    def _check_still(self, draft: _Draft, stop: threading.Event) -> None:
+    def _failure(self, failed: WriteFailed) -> Exception:
+        """Return the error for the model, or the one that the guard raised."""
+        kept = ", ".join(map(self.display, failed.unrestored))
+        consequence = f"; {kept} could not be restored and is changed" if kept else "; nothing was changed"
+        match failed.__cause__:
+            case OSError() | NotAFile() as error:
+                return self._explained(failed.path, error, consequence)
+            case WorkspaceError() as error if kept:
+                return WorkspaceError(f"{error}{consequence}")
+            case error:
+                assert isinstance(error, Exception)
+                return error
+
+    def _check_still(self, befores: Mapping[Path, str | None], stop: threading.Event, write: FileWrite) -> None:
         if stop.is_set():
             raise Aborted("stopped before the file was replaced")
-        real = draft.change.path
+        real = write.path
         on_disk = digest(read_regular(real)) if os.path.lexists(real) else None
-        if on_disk != draft.before:
+        if on_disk != befores[real]:
             raise FileChanged(f"{self.display(real)} has just been changed by another program. Read it again.")
 
-    def _note(self, draft: _Draft, writing: asyncio.Future[None]) -> None:
-        if not writing.cancelled() and writing.exception() is None:
-            self._seen[draft.change.path] = _Seen(digest(draft.data), draft.encoding)
+    def _note(self, drafts: Sequence[Draft], writing: asyncio.Future[None]) -> None:
+        if writing.cancelled() or writing.exception() is not None:
+            return
+        for draft in drafts:
+            if draft.data is None:
+                self._seen.pop(draft.change.path, None)
+            else:
+                self._seen[draft.change.path] = _Seen(digest(draft.data), draft.encoding)
 
     def _explained(self, real: Path, error: Exception, consequence: str = "") -> WorkspaceError:
         shown = self.display(real)

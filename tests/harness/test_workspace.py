@@ -12,8 +12,9 @@ from harness.errors import (
     FileNotRead,
     OutsideWorkspace,
 )
+from harness.workspace.changes import Change
 from harness.workspace.file_text import FileText, Splice
-from harness.workspace.workspace import Change, Workspace
+from harness.workspace.workspace import Workspace
 
 
 def upper(file: FileText) -> FileText:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from harness.concurrency import cancel_tasks
 from harness.errors import LanguageServerError, WorkspaceError
 from harness.ports.tool import ToolContext
-from harness.workspace.workspace import Change, Workspace
+from harness.workspace.changes import Change
+from harness.workspace.workspace import Workspace
 from tools.lsp.options import FoundServer
 from tools.lsp.servers import LanguageServers
 from tools.post_edit import PostEditStep

@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from harness.errors import FileChanged, FileNotRead, LanguageServerError, WorkspaceError
 from harness.views import DiffView, TextView, View
+from harness.workspace.changes import Change
 from harness.workspace.file_text import FileText, digest
-from harness.workspace.workspace import Change, Workspace
+from harness.workspace.workspace import Workspace
 from tools.lsp.connection import Connection
 from tools.lsp.diagnostics import path_of
 from tools.lsp.operations import Target, position_of, require

@@ -13,7 +13,8 @@ from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import ListingView, View
-from harness.workspace.workspace import Change, Workspace
+from harness.workspace.changes import Change
+from harness.workspace.workspace import Workspace
 from tools.lsp.servers import LanguageServers
 from tools.post_edit import PostEditStep, finish_edit
 from tools.typed import Parameters, TypedTool

@@ -9,10 +9,10 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from cinch_tui.rendering.unified_diff import unified
 from harness.messages import Image, JsonObject, JsonValue
 from harness.terminal_text import strip_escapes
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
+from harness.workspace.unified_diff import unified
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -6,8 +6,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cinch_tui.rendering.unified_diff import unified
 from harness.views import DiffView
+from harness.workspace.unified_diff import unified
 
 lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d"]), max_size=30)
 # Only the last line may have no end.

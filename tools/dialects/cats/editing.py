@@ -13,8 +13,8 @@ from harness.errors import WorkspaceError
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import DiffView, View
+from harness.workspace.changes import Change
 from harness.workspace.file_text import FileText, Splice, occurrences
-from harness.workspace.workspace import Change
 from tools.dialects.cats.window import CatsTool
 from tools.edit_matching import find, nearest_block
 from tools.typed import Parameters

@@ -1,4 +1,4 @@
-"""Unified diffs, for the clipboard, the pager and exports."""
+"""Unified diffs of views."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ OPEN_END = "\\ No newline at end of file\n"
 
 def unified(view: DiffView) -> str:
     """Return the change as a unified diff; empty if both sides are equal."""
-    sides = Sides.of(view)
-    changes = changed_lines(sides)
-    if not changes and view.old is not None and view.new is not None:
+    hunks = unified_hunks(view)
+    if not hunks and view.old is not None and view.new is not None:
         return ""
     path = view.path.lstrip("/")
     before = "/dev/null" if view.old is None else f"a/{path}"
     after = "/dev/null" if view.new is None else f"b/{path}"
-    return "".join((f"--- {before}\n+++ {after}\n", *(_hunk(sides, group) for group in _together(changes))))
+    return f"--- {before}\n+++ {after}\n{hunks}"
+
+
+def unified_hunks(view: DiffView) -> str:
+    """Return the hunks of a unified diff, without its header."""
+    sides = Sides.of(view)
+    return "".join(_hunk(sides, group) for group in _together(changed_lines(sides)))
 
 
 def _together(changes: Sequence[Hunk]) -> Iterator[list[Hunk]]:

@@ -14,7 +14,7 @@ from harness.risk import Risk
 from harness.views import DiffView, View
 from harness.workspace.changes import Change
 from harness.workspace.file_text import FileText
-from tools.edits import AppliedEdits, Edit, RejectedEdits, apply_edits, edits_for
+from tools.editing.edits import AppliedEdits, Edit, RejectedEdits, apply_edits, described_lines, edits_for
 from tools.post_edit import PostEditStep, finish_edit
 from tools.typed import Parameters, TypedTool
 
@@ -112,12 +112,9 @@ def _output(path: str, attempt: _PendingEdits, change: Change) -> ToolOutput:
             return ToolOutput.failure(f"{path}: the edits leave the file as it is. Nothing was changed.")
         case AppliedEdits(_, regions, places, notes):
             where = f"{places} places" if places > 1 else "1 place"
-            lines = ", ".join(f"{first}–{last}" if first != last else f"{first}" for first, last in regions[:10])
-            noun = "line" if len(regions) == 1 and regions[0][0] == regions[0][1] else "lines"
-            more = f" and {len(regions) - 10} more" if len(regions) > 10 else ""
             remarks = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)
             return ToolOutput.text(
-                f"Edited {path}: {where}, now {noun} {lines}{more}.{remarks}",
+                f"Edited {path}: {where}, now {described_lines(regions)}.{remarks}",
                 view=DiffView(path, change.old, change.new),
                 details={"path": path, "places": places, "bytes_written": change.size},
             )

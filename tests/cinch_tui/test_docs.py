@@ -42,7 +42,7 @@ def test_every_named_flag_exists(page: Path, capsys: pytest.CaptureFixture[str])
     main(["plugin", "--help"])
     of_examples = {"--demo", "--jinja", "--config", "--enable-auto-tool-choice", "--tool-call-parser", "--with"}
     of_the_scripted_model = {"--port", "--repeat"}
-    of_benchmarks = {"--jobs", "--seed"}
+    of_benchmarks = {"--jobs", "--seed", "--edits", "--aider", "--opencode"}
     of_other_programs = {"--no-ext-diff", "--user", "--include"}  # git diff, systemd-run, grep
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) | of_subcommands | of_examples
     known |= of_the_scripted_model | of_benchmarks | of_other_programs | flags_of_sessions(capsys)

@@ -12,7 +12,7 @@ from harness.ports.tool import ToolOutput
 from harness.views import DiffView
 from harness.workspace.file_text import file_text
 from tools.edit import EditTool
-from tools.edits import AppliedEdits, Edit, RejectedEdits, apply_edits
+from tools.editing.edits import AppliedEdits, Edit, RejectedEdits, apply_edits
 
 EDIT = EditTool()
 CODE = "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n"
@@ -148,7 +148,7 @@ def test_differences_without_meaning_are_overlooked_and_reported(
         (b"hello\n", "hello", "hello", "are identical"),
         (b"aaa\n", "aa", "b", "occurs 2 times"),
         (b"def foo(a, b):\n", "def foo(a,b):", "x", "line 1 differs in spaces inside the line"),
-        (b"\tif x:\n\t\ty\n", "    if x:\n        y", "z", "the file has 1 tab, old_string has 4 spaces"),
+        (b"\tif x:\n\t\ty\n", "    if x:\n     y", "z", "the file has 1 tab, old_string has 4 spaces"),
         (b"x\nHello there\n", "hello there", "y", "line 2 differs in upper and lower case"),
         (b"def f(): return 2\n", "def f(): return 1", "def f(): return 2", "seems to have been applied already"),
         (b"abc\n", "something else entirely", "x", "Nothing in the file is similar"),

@@ -16,7 +16,8 @@ from harness.views import DiffView, View
 from harness.workspace.changes import Change
 from harness.workspace.file_text import FileText, Splice, occurrences
 from tools.dialects.cats.window import CatsTool
-from tools.edit_matching import find, nearest_block
+from tools.editing.matching import find
+from tools.editing.nearest import nearest_block
 from tools.typed import Parameters
 
 MOST_LISTED = 5

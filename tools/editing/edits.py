@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
@@ -13,11 +12,14 @@ from msgspec.structs import replace
 from harness.views import DiffView
 from harness.workspace.file_text import FileText, Splice, difference, occurrences
 from harness.workspace.hunks import Hunk, hunks_of, lines_of
-from tools.edit_matching import Hit, TextMatches, find, nearest_block
+from tools.editing.anchored import find_anchored
+from tools.editing.elided import find_elided, has_placeholder
+from tools.editing.matching import Hit, TextMatches, find
+from tools.editing.nearest import nearest_block
+from tools.editing.readings import readings
 
-_NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
 _LISTED = 20
-_SHOWN_LINES = 30
+_LISTED_REGIONS = 10
 _SIGNIFICANT_CHARS = 8
 
 
@@ -49,23 +51,39 @@ class RejectedEdits(Struct, frozen=True):
     reason: str
 
 
+class Replacements:
+    """Replacements in a file, made one after the other."""
+
+    def __init__(self, file: FileText) -> None:
+        self.file = file
+        """The file with all replacements so far."""
+        self._regions: list[tuple[int, int]] = []
+        self._notes: list[str] = []
+        self._places = 0
+
+    def make(self, found: TextMatches, name: str) -> None:
+        """Replace all hits; `name` is that of the text they match, for the note."""
+        hits = found.hits
+        self._regions = _moved(self._regions, hits)
+        self._places += len(hits)
+        if found.ignoring:
+            self._notes.append(f"{name} matched ignoring {found.ignoring}")
+        self.file = self.file.spliced([splice for hit in hits for splice in _splices(self.file, hit)])
+
+    def result(self) -> AppliedEdits:
+        return AppliedEdits(self.file, _line_ranges(self.file.text, self._regions), self._places, tuple(self._notes))
+
+
 def apply_edits(file: FileText, edits: Sequence[Edit]) -> AppliedEdits | RejectedEdits:
     """Apply the edits in order, each to the result of the previous one."""
-    regions: list[tuple[int, int]] = []
-    notes: list[str] = []
-    places = 0
+    replacements = Replacements(file)
     for number, edit in enumerate(edits, 1):
         name = "old_string" if len(edits) == 1 else f"old_string of edit {number}"
-        found = _place(file, edit, name)
+        found = _place(replacements.file, edit, name)
         if isinstance(found, RejectedEdits):
             return found
-        hits = found.hits
-        regions = _moved(regions, hits)
-        places += len(hits)
-        if found.ignoring:
-            notes.append(f"{name} matched ignoring {found.ignoring}")
-        file = file.spliced([splice for hit in hits for splice in _splices(file, hit)])
-    return AppliedEdits(file, _line_ranges(file.text, regions), places, tuple(notes))
+        replacements.make(found, name)
+    return replacements.result()
 
 
 def _place(file: FileText, edit: Edit, name: str) -> TextMatches | RejectedEdits:
@@ -74,17 +92,31 @@ def _place(file: FileText, edit: Edit, name: str) -> TextMatches | RejectedEdits
     edit = replace(edit, new=file.normalized(edit.new))
     if edit.old == edit.new:
         return RejectedEdits(f"{name} and its new text are identical, so there is nothing to change.")
-    found = find(file, edit.old, edit.new)
-    if not found.hits and (bare := _without_numbers(edit)) is not None:
-        found = find(file, bare.old, bare.new)
-        ignoring = " and ".join(part for part in ("copied line numbers", found.ignoring) if part)
-        found = replace(found, ignoring=ignoring)
+    if has_placeholder(edit.old, edit.new):
+        return RejectedEdits(
+            "The new text has a comment in place of existing code, which would be lost. Give all of the new text, or "
+            "the same comment in old_string for the lines to keep. Nothing was changed."
+        )
+    found = find_place(file, edit.old, edit.new)
     if not found.hits:
-        return RejectedEdits(_missed(file, edit, name))
-    lines = _ambiguous(file, found)
+        return RejectedEdits(explain_miss(file, edit, name, found.problem))
+    lines = lines_of_hits(file, found)
     if len(lines) > 1 and not edit.replace_all:
         return RejectedEdits(_several(lines, name))
     return found
+
+
+def find_place(file: FileText, old: str, new: str, *, accepts: Callable[[Hit], bool] = lambda _: True) -> TextMatches:
+    """Return the places for an edit from the strictest reading of it that matches anything."""
+    found = find(file, old, new, accepts=accepts)
+    if found.hits:
+        return found
+    for damage, (read_old, read_new) in readings((old, new)):
+        found = find(file, read_old, read_new, accepts=accepts)
+        if found.hits:
+            return replace(found, ignoring=" and ".join(part for part in (damage, found.ignoring) if part))
+    elided = find_elided(file, old, new)
+    return elided if elided.hits or elided.problem else find_anchored(file, old, new)
 
 
 def _whole(file: FileText, edit: Edit, name: str) -> TextMatches | RejectedEdits:
@@ -96,18 +128,10 @@ def _whole(file: FileText, edit: Edit, name: str) -> TextMatches | RejectedEdits
     return TextMatches((Hit(0, 0, edit.new),))
 
 
-def _without_numbers(edit: Edit) -> Edit | None:
-    """Return the edit without line numbers copied from read_file's output."""
-    lines = edit.old.rstrip("\n").split("\n")
-    if not all(_NUMBERED.match(line) for line in lines):
-        return None
-    return replace(edit, old=_NUMBERED.sub("", edit.old), new=_NUMBERED.sub("", edit.new))
-
-
-def _ambiguous(file: FileText, found: TextMatches) -> list[int]:
-    """Return the lines of all hits, including a second one that overlaps a single hit."""
+def lines_of_hits(file: FileText, found: TextMatches) -> list[int]:
+    """Return the lines of all hits, from 1, including a second one that overlaps a single hit."""
     starts = [hit.start for hit in found.hits]
-    if len(starts) == 1:
+    if len(starts) == 1 and not found.is_certain:
         hit = found.hits[0]
         overlapping = file.text.find(file.text[hit.start : hit.end], hit.start + 1)
         starts += [overlapping] if overlapping >= 0 else []
@@ -116,15 +140,21 @@ def _ambiguous(file: FileText, found: TextMatches) -> list[int]:
 
 
 def _several(lines: Sequence[int], name: str) -> str:
-    listed = ", ".join(str(line) for line in lines[:_LISTED]) + (", …" if len(lines) > _LISTED else "")
     return (
-        f"{name} occurs {len(lines)} times, at lines {listed}. Add lines around it until it is unique, or set "
+        f"{name} occurs {len(lines)} times, at lines {listed(lines)}. Add lines around it until it is unique, or set "
         "replace_all. Nothing was changed."
     )
 
 
-def _missed(file: FileText, edit: Edit, name: str) -> str:
-    parts = [f"{name} is not in the file. Nothing was changed."]
+def listed(lines: Sequence[int]) -> str:
+    """Return line numbers for display."""
+    return ", ".join(str(line) for line in lines[:_LISTED]) + (", …" if len(lines) > _LISTED else "")
+
+
+def explain_miss(file: FileText, edit: Edit, name: str, problem: str = "") -> str:
+    """Return why an edit's old text was not found, with the nearest place."""
+    because = f": {problem}" if problem else ""
+    parts = [f"{name} is not in the file{because}. Nothing was changed."]
     made = find(file, edit.new, edit.new).hits if len(edit.new.strip()) >= _SIGNIFICANT_CHARS else ()
     if made:
         line = file.text.count("\n", 0, made[0].start) + 1
@@ -132,9 +162,8 @@ def _missed(file: FileText, edit: Edit, name: str) -> str:
     near = nearest_block(file.text, edit.old)
     if near is not None:
         last = near.first + len(near.lines) - 1
-        shown = [f"{near.first + n}\t{line[:500]}" for n, line in enumerate(near.lines[:_SHOWN_LINES])]
         where = f"lines {near.first}–{last}" if len(near.lines) > 1 else f"line {near.first}"
-        parts.append(f"The nearest place is {where}; {near.reason}:\n" + "\n".join(shown))
+        parts.append(f"The nearest place is {where}; {near.reason}:\n{near.difference}")
     elif not made:
         parts.append("Nothing in the file is similar. Read the file again, or search for the text with grep.")
     return "\n".join(parts)
@@ -182,6 +211,14 @@ def _line_ranges(text: str, regions: Sequence[tuple[int, int]]) -> tuple[tuple[i
         else:
             ranges.append(lines)
     return tuple(ranges)
+
+
+def described_lines(regions: Sequence[tuple[int, int]]) -> str:
+    """Return line ranges for display."""
+    lines = ", ".join(f"{first}–{last}" if first != last else f"{first}" for first, last in regions[:_LISTED_REGIONS])
+    noun = "line" if len(regions) == 1 and regions[0][0] == regions[0][1] else "lines"
+    more = f" and {len(regions) - _LISTED_REGIONS} more" if len(regions) > _LISTED_REGIONS else ""
+    return f"{noun} {lines}{more}"
 
 
 def edits_for(view: DiffView, text: str) -> list[Edit]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tools.post_edit import PostEditStep
     from tools.web.options import WebOptions
 
-OPTIONAL_TOOLS = ("think", "prun", "prun_with_memo", "revert_to_state")
-"""Tools that are offered only if they are enabled by name: a place to think, and editing the context of the model."""
+OPTIONAL_TOOLS = ("apply_patch", "think", "prun", "prun_with_memo", "revert_to_state")
+"""Tools that are offered only if they are enabled by name: patches, a place to think, editing the model's context."""
 
 
 def builtin_tools(  # noqa: PLR0913  keywords with defaults

@@ -56,6 +56,7 @@ CLASSES = {
 }
 """Module and class of each tool, in the order a model sees them."""
 OPTIONAL_CLASSES = {
+    "apply_patch": "tools.apply_patch:ApplyPatchTool",
     "think": "tools.think:ThinkTool",
     "prun": "tools.prun:PrunTool",
     "prun_with_memo": "tools.prun:PrunWithMemoTool",

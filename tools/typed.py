@@ -17,13 +17,14 @@ from harness.views import View
 from tools.builtin import description_of
 
 ALIASES = {
-    **dict.fromkeys(("file_path", "filePath", "dir_path", "directory"), "path"),
+    **dict.fromkeys(("file_path", "filePath", "notebook_path", "dir_path", "directory"), "path"),
     **dict.fromkeys(("old_text", "oldText", "oldString", "old"), "old_string"),
     **dict.fromkeys(("new_text", "newText", "newString", "new"), "new_string"),
     **dict.fromkeys(("id", "bash_id", "shell_id"), "job_id"),
     **dict.fromkeys(("head_limit", "max_matches"), "limit"),
     **dict.fromkeys(("literal_text", "fixed_strings"), "literal"),
     **dict.fromkeys(("case_insensitive", "-i"), "ignore_case"),
+    **dict.fromkeys(("input", "patch_text", "patchText", "diff"), "patch"),
     "subagent_type": "agent",
     "prompt": "task",
     "reasoning": "thought",

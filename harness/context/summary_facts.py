@@ -241,13 +241,16 @@ def _limited(plan: str) -> str:
 
 
 def _paths(calls: Iterable[ToolCall], results: Mapping[str, ToolResult], names: frozenset[str]) -> list[str]:
-    found = (_path(call, results[call.id]) for call in calls if call.name in names and _succeeded(call, results))
-    return [path for path in found if path]
+    done = (call for call in calls if call.name in names and _succeeded(call, results))
+    return [path for call in done for path in _paths_of(call, results[call.id])]
 
 
-def _path(call: ToolCall, result: ToolResult) -> str:
-    path = (result.details or {}).get("path") or call.arguments.get("path")
-    return truncated_line(path) if isinstance(path, str) else ""
+def _paths_of(call: ToolCall, result: ToolResult) -> list[str]:
+    """Return the paths that a call is about; a patch names several."""
+    details = result.details or {}
+    paths = details.get("paths")
+    found = paths if isinstance(paths, list) else [details.get("path") or call.arguments.get("path")]
+    return [truncated_line(path) for path in found if isinstance(path, str) and path]
 
 
 def _succeeded(call: ToolCall, results: Mapping[str, ToolResult]) -> bool:

@@ -20,7 +20,7 @@ class ToolSettings(Struct, frozen=True):
         tuple[str, ...],
         held(
             'tools to offer, as names or globs such as "mcp__github__*"; empty: all. Optional tools need their name: '
-            "think, prun, prun_with_memo, revert_to_state",
+            "apply_patch, think, prun, prun_with_memo, revert_to_state",
             applies=NEXT_START,
         ),
     ] = ()

@@ -1,0 +1,1 @@
+"""Patches: the formats that models write, and their application to the text of a file."""

@@ -31,6 +31,7 @@ CLASSES = {
     "read_file": "tools.read:ReadTool",
     "write_file": "tools.write:WriteTool",
     "edit_file": "tools.edit:EditTool",
+    "notebook_edit": "tools.notebook_edit:NotebookEditTool",
     "list_files": "tools.list:ListTool",
     "find_files": "tools.find:FindTool",
     "grep": "tools.grep:GrepTool",

@@ -38,7 +38,7 @@ CLAUDE_TOOLS: Mapping[str, ClaudeTool] = {
     "Edit": ClaudeTool(("edit_file",), WRITE, _PATH),
     "Write": ClaudeTool(("write_file",), WRITE, _PATH),
     "MultiEdit": ClaudeTool(("edit_file",), WRITE, _PATH),
-    "NotebookEdit": ClaudeTool(("edit_file",), WRITE, {"notebook_path": "path"}),
+    "NotebookEdit": ClaudeTool(("notebook_edit",), WRITE, {"notebook_path": "path"}),
     "NotebookRead": ClaudeTool(("read_file",), "", {"notebook_path": "path"}),
     "Glob": ClaudeTool(("find_files", "list_files")),
     "LS": ClaudeTool(("list_files", "find_files")),

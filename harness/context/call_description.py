@@ -8,7 +8,7 @@ READING_TOOLS = frozenset({"read_file"})
 """Tools that return the content of a file."""
 LOOKING_TOOLS = READING_TOOLS | {"grep", "find_files", "list_files"}
 """Tools whose output can be had again without side effects."""
-EDITING_TOOLS = frozenset({"edit_file", "write_file", "apply_patch"})
+EDITING_TOOLS = frozenset({"edit_file", "write_file", "notebook_edit", "apply_patch"})
 """Tools that change a file."""
 _CALL_CHARS = 80
 _MAIN_ARGUMENTS = ("path", "command", "pattern", "url", "query")

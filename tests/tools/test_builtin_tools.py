@@ -21,6 +21,7 @@ ORDER = [
     "read_file",
     "write_file",
     "edit_file",
+    "notebook_edit",
     "list_files",
     "find_files",
     "grep",

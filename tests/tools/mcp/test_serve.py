@@ -89,8 +89,8 @@ async def test_every_tool_is_offered_and_works(folder: Path, mode: str) -> None:
         assert "gamma" in await text_of(client, "bash", command="cat a.txt new/b.txt")
 
     assert list(tools) == [
-        *("read_file", "write_file", "edit_file", "list_files", "find_files", "grep", "find_symbol", "repo_map"),
-        *("bash", "job_output", "job_kill"),
+        *("read_file", "write_file", "edit_file", "notebook_edit", "list_files", "find_files", "grep", "find_symbol"),
+        *("repo_map", "bash", "job_output", "job_kill"),
         *(name for name in tools if name.startswith("git_")),
         "web_fetch",
     ]

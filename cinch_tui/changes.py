@@ -54,7 +54,8 @@ class FileChange(Struct, frozen=True):
             sides = [data if data is None else file_text(data).text for data in (self.before, self.now)]
         except FileNotText:
             return None
-        return DiffView(self.shown, *sides) if self.is_known else None
+        old, new = sides
+        return DiffView(self.shown, old, new) if self.is_known else None
 
 
 class SessionChanges:

@@ -20,6 +20,7 @@ from tools.editing.edits import AppliedEdits, described_lines
 from tools.patch.applying import apply_hunks
 from tools.patch.parsing import parse_patch
 from tools.patch.patch import FilePatch, PatchError
+from tools.post_edit import PostEditStep, finish_edit
 from tools.typed import Parameters, TypedTool
 
 _NOTHING_WAS_CHANGED = "No file was changed."
@@ -34,6 +35,9 @@ class ApplyPatchTool(TypedTool[PatchParameters], Revisable):
     label = "Apply patch"
     mutates = True
     Arguments = PatchParameters
+
+    def __init__(self, steps: Sequence[PostEditStep] = ()) -> None:
+        self._steps = steps
 
     def summary(self, arguments: JsonObject) -> str:
         text = next((value for value in arguments.values() if isinstance(value, str)), "")
@@ -73,7 +77,7 @@ class ApplyPatchTool(TypedTool[PatchParameters], Revisable):
             changes = await context.workspace.change_all(attempt.edits)
         except (PatchError, WorkspaceError) as error:
             return _failure(error)
-        return attempt.output(context.workspace, changes)
+        return await finish_edit(attempt.output(context.workspace, changes), changes, context, self._steps)
 
 
 class _Attempt:

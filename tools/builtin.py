@@ -100,7 +100,7 @@ def create_tool(name: str, options: ToolOptions = DEFAULTS) -> BuiltinTool:
     match name:
         case "lsp":
             return tool_class(options.servers, options.steps)
-        case "edit_file" | "write_file":
+        case "edit_file" | "write_file" | "apply_patch" | "notebook_edit":
             return tool_class(options.steps)
         case "find_symbol" | "repo_map":
             return tool_class(options.symbol_cache)

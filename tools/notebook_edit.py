@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -13,6 +14,7 @@ from harness.views import DiffView, View
 from harness.workspace.changes import Change
 from harness.workspace.file_text import FileText
 from tools.notebook import CellType, Notebook, NotebookError
+from tools.post_edit import PostEditStep, finish_edit
 from tools.typed import Parameters, TypedTool
 
 
@@ -39,6 +41,9 @@ class NotebookEditTool(TypedTool[NotebookEditParameters]):
     deferred = True
     Arguments = NotebookEditParameters
 
+    def __init__(self, steps: Sequence[PostEditStep] = ()) -> None:
+        self._steps = steps
+
     def risk_of(self, arguments: NotebookEditParameters) -> Risk:
         return Risk("edit", paths=(arguments.path,), rule_name="edit_file")
 
@@ -57,7 +62,8 @@ class NotebookEditTool(TypedTool[NotebookEditParameters]):
             change = await context.workspace.splice(arguments.path, attempt)
         except NotebookError as error:
             return ToolOutput.failure(_explained(arguments.path, error))
-        return attempt.output(context.workspace.display(change.path), change)
+        output = attempt.output(context.workspace.display(change.path), change)
+        return await finish_edit(output, [change], context, self._steps)
 
 
 def _explained(path: str, error: NotebookError | WorkspaceError) -> str:

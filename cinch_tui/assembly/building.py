@@ -179,6 +179,7 @@ def _originals(options: Options, agent: Agent, spill_dir: Path) -> Snapshots:
 def _tools(
     options: Options, settings: Settings, keys: KeyStore, model: Model, language_servers: AgentLanguageServers
 ) -> list[Tool]:
+    steps = (language_servers.check,) if settings.lsp.enabled else ()
     tools = builtin_tools(
         secrets=secret_variables,
         compression=settings.tools.bash_compression,
@@ -186,13 +187,13 @@ def _tools(
         web=web_options(settings.web, keys),
         symbol_cache=options.paths.symbol_cache,
         servers=language_servers.servers if settings.lsp.enabled else None,
-        steps=(language_servers.check,) if settings.lsp.enabled else (),
+        steps=steps,
     )
     if dialect_name(settings.tools.dialect, model.spec) == CATS:
         # Imported here because few users choose it.
         from tools.dialects.cats.tools import REPLACED, cats_tools
 
-        own = cats_tools(secrets=secret_variables, compression=settings.tools.bash_compression)
+        own = cats_tools(secrets=secret_variables, compression=settings.tools.bash_compression, steps=steps)
         tools = [*own, *(tool for tool in tools if tool.name not in REPLACED)]
     # With a depth of 0 the model has no tool for subagents.
     return [tool for tool in tools if tool.name != "delegate_subagent" or settings.subagents.max_depth > 0]

@@ -18,6 +18,7 @@ from harness.workspace.file_text import FileText, Splice, occurrences
 from tools.dialects.cats.window import CatsTool
 from tools.editing.matching import find
 from tools.editing.nearest import nearest_block
+from tools.post_edit import finish_edit
 from tools.typed import Parameters
 
 MOST_LISTED = 5
@@ -64,7 +65,8 @@ class EditingTool(CatsTool[F]):
         change = await context.workspace.splice(arguments.path, attempt)
         if isinstance(attempt.outcome, Applied):
             self.window.edited(arguments.path, attempt.outcome.line)
-        return attempt.output(context.workspace.display(change.path), change)
+        output = attempt.output(context.workspace.display(change.path), change)
+        return await finish_edit(output, [change], context, self.window.steps)
 
     def edited(self, arguments: F, file: FileText) -> Applied | str:
         raise NotImplementedError

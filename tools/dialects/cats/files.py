@@ -33,7 +33,7 @@ class _ContentTool(CatsTool[ContentParameters]):
 
     async def execute(self, arguments: ContentParameters, context: ToolContext) -> ToolOutput:
         wrong = self._wrong(arguments, context)
-        return wrong or await WriteTool().execute(_written(arguments), context)
+        return wrong or await WriteTool(self.window.steps).execute(_written(arguments), context)
 
     def _wrong(self, arguments: ContentParameters, context: ToolContext) -> ToolOutput | None:
         real = context.workspace.resolve(arguments.path)

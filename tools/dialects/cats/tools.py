@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from harness.ports.tool import Tool
 from tools.bash import BashTool
@@ -14,6 +14,7 @@ from tools.dialects.cats.navigation import GotoTool, OpenTool, ScrollDownTool, S
 from tools.dialects.cats.searching import FindFileTool, SearchDirTool, SearchFileTool
 from tools.dialects.cats.window import Window
 from tools.dialects.translation import RenamedTools
+from tools.post_edit import PostEditStep
 
 REPLACED = frozenset(
     {"read_file", "write_file", "edit_file", "list_files", "find_files", "grep", "bash", "job_output", "job_kill"}
@@ -35,14 +36,20 @@ def cats_dialect() -> RenamedTools:
     return RenamedTools("cats", {}, _MENTIONS)
 
 
-def cats_tools(*, secrets: Callable[[], Iterable[str]] = tuple, compression: Compression = "aggressive") -> list[Tool]:
+def cats_tools(
+    *,
+    secrets: Callable[[], Iterable[str]] = tuple,
+    compression: Compression = "aggressive",
+    steps: Sequence[PostEditStep] = (),
+) -> list[Tool]:
     """Return the tools of the dialect, with a window of their own.
 
     Args:
         secrets: Returns the names of environment variables that are hidden from commands.
         compression: Compression of the output of commands.
+        steps: Steps after each edit.
     """
-    window = Window()
+    window = Window(steps=steps)
     return [
         OpenTool(window),
         GotoTool(window),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from harness.risk import Risk
 from harness.terminal_text import strip_escapes
 from harness.views import TextView
 from harness.workspace.excerpt import Excerpt
+from tools.post_edit import PostEditStep
 from tools.read import language_of
 from tools.typed import Parameters, TypedTool
 
@@ -38,6 +40,8 @@ class Window(Struct):
     """Number of lines."""
     opened: list[str] = []
     """All files that were opened, in order."""
+    steps: Sequence[PostEditStep] = ()
+    """Steps after each edit."""
 
     def open(self, path: str) -> None:
         if path != self.path:

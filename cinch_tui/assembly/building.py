@@ -15,7 +15,7 @@ from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_tools import ApiTools
 from cinch_tui.assembly.assembly import Assembly, use_instructions
 from cinch_tui.assembly.dialects import CATS, chosen_dialect, dialect_name
-from cinch_tui.assembly.folder import read_folder
+from cinch_tui.assembly.folder import Folder, read_folder
 from cinch_tui.assembly.skill_access import SkillAccess
 from cinch_tui.assembly.subagent_roles import SubagentRoles
 from cinch_tui.config.agent_options import agent_options
@@ -119,9 +119,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     access, roles = SkillAccess(options, settings, workspace, rules), SubagentRoles(folder)
     tools = roles.with_subagents(access.tools([each for each in available if is_enabled(each, settings)], folder))
     fallback, summarizers = await asyncio.to_thread(_other_models, settings, keys)
-    reminders = EnvironmentReminders(root, options.paths.config)
-    path_instructions = PathInstructions(root, options.paths.config)
-    use_instructions(folder, reminders, path_instructions)
+    reminders, path_instructions = _instruction_sources(folder, root, options)
     here = replace(
         agent_options(settings, packages.hooks, headless=options.headless),
         workspace=workspace,
@@ -157,6 +155,14 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     roles.agent, roles.connect = agent, assembly.connect
     roles.hooks, roles.options = assembly.hooks, options
     return assembly
+
+
+def _instruction_sources(folder: Folder, root: Path, options: Options) -> tuple[EnvironmentReminders, PathInstructions]:
+    """Return what adds changed facts, and instructions for files in use, to the conversation."""
+    reminders = EnvironmentReminders(root, options.paths.config)
+    path_instructions = PathInstructions(root, options.paths.config)
+    use_instructions(folder, reminders, path_instructions)
+    return reminders, path_instructions
 
 
 def _other_models(settings: Settings, keys: KeyStore) -> tuple[OptionalModels, OptionalModels]:

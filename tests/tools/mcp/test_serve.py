@@ -92,7 +92,7 @@ async def test_every_tool_is_offered_and_works(folder: Path, mode: str) -> None:
         *("read_file", "write_file", "edit_file", "notebook_edit", "list_files", "find_files", "grep", "find_symbol"),
         *("repo_map", "bash", "job_output", "job_kill"),
         *(name for name in tools if name.startswith("git_")),
-        "web_fetch",
+        *("lsp", "web_fetch"),
     ]
     assert (folder / "a.txt").read_text() == "gamma\nbeta\n"
     assert (folder / "new" / "b.txt").read_text() == "new\n"

@@ -1,12 +1,15 @@
-"""read_file: a text file with line numbers, an image, or a folder."""
+"""read_file: a text file with line numbers, an image, a PDF document, a notebook, an archive, or a folder."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
+from collections.abc import Sequence
 from pathlib import Path, PurePath
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from harness.errors import FileNotText, FileTooLarge
 from harness.messages import Image, Text
@@ -22,10 +25,21 @@ from tools.file_type import binary_kind, image_header
 from tools.list import listing
 from tools.typed import Parameters, TypedTool
 
+if TYPE_CHECKING:
+    from tools.documents.outline import OutlineEntry
+
 _LONGEST_LINE = 2000
 _MOST_BYTES = 50_000
 _LARGEST_IMAGE = 5 * 1024 * 1024
 _HEAD = 64 * 1024
+_DEFAULT_LIMIT = 2000
+_BEGINNING_LINES = 200
+"""Lines that are shown of a long file with an outline."""
+_BEGINNING_BYTES = 12_000
+_MOST_OUTLINED = 250
+_OUTLINE_BYTES = 12_000
+_SHOWN_OTHERWISE = (".pdf", ".ipynb")
+"""Suffixes of files that are not shown by lines, even if they are text."""
 _ENDINGS = {"\r\n": "CRLF line endings", "\r": "CR line endings", "mixed": "mixed line endings"}
 
 
@@ -34,7 +48,13 @@ class ReadParameters(Parameters):
     offset: Annotated[
         int, Meta(description="First line to show, counted from 1; -n starts n lines before the end.")
     ] = 1
-    limit: Annotated[int, Meta(ge=1, description="Most lines to show.")] = 2000
+    limit: Annotated[int, Meta(ge=1, description="Most lines to show.")] = _DEFAULT_LIMIT
+    pages: Annotated[str, Meta(description="Pages of a PDF, such as 1-5; at most 20.")] = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the call asks for no particular lines."""
+        return self.offset in (0, 1) and self.limit == _DEFAULT_LIMIT
 
 
 class ReadTool(TypedTool[ReadParameters]):
@@ -49,20 +69,36 @@ class ReadTool(TypedTool[ReadParameters]):
         real = context.workspace.resolve(arguments.path)
         if is_folder(real):
             return await listing(context.workspace, real, depth=1, limit=200)
+        if real.suffix.lower() in _SHOWN_OTHERWISE and (found := await _document(real, arguments, context)):
+            return found
         try:
-            excerpt = await _excerpt(context.workspace, real, arguments)
+            excerpt, text = await _excerpt(context.workspace, real, arguments)
         except FileNotText as error:
-            return await _not_text(context.workspace, real, error)
-        return _shown(context.workspace.display(real), excerpt, context.output_limit(_MOST_BYTES))
+            found = await _document(real, arguments, context)
+            return found or await _not_text(context.workspace, real, error)
+        path, room = context.workspace.display(real), context.output_limit(_MOST_BYTES)
+        if arguments.pages:
+            return ToolOutput.failure(f"{path} is not a PDF document; use offset and limit.")
+        if text and arguments.is_whole and _exceeds(excerpt, room) and (entries := await _outline(path, text)):
+            return _with_outline(path, excerpt, entries, room)
+        return _shown(path, excerpt, room)
 
 
-async def _excerpt(workspace: Workspace, real: Path, arguments: ReadParameters) -> Excerpt:
+async def _document(real: Path, arguments: ReadParameters, context: ToolContext) -> ToolOutput | None:
+    # Few files need what these import.
+    from tools.documents.reading import Window, read_document
+
+    return await read_document(real, Window(arguments.pages, arguments.offset, arguments.limit), context)
+
+
+async def _excerpt(workspace: Workspace, real: Path, arguments: ReadParameters) -> tuple[Excerpt, str]:
+    """Return the lines to show, and the whole text if the file is not too large."""
     first = arguments.offset or 1
     try:
         file = await workspace.read(real)
     except FileTooLarge:
-        return await workspace.excerpt(real, first, arguments.limit, clip=_LONGEST_LINE + 1)
-    return _window(file, first, arguments.limit)
+        return await workspace.excerpt(real, first, arguments.limit, clip=_LONGEST_LINE + 1), ""
+    return _window(file, first, arguments.limit), file.text
 
 
 def _window(file: FileText, first: int, count: int) -> Excerpt:
@@ -89,6 +125,40 @@ def _shown(path: str, excerpt: Excerpt, room: int) -> ToolOutput:
         view=TextView(strip_escapes("\n".join(lines)), language_of(path)),
         details={"path": path, "first": excerpt.first, "last": last, "total": excerpt.total},
     )
+
+
+def _exceeds(excerpt: Excerpt, room: int) -> bool:
+    """Return True if the file has more than one result can show."""
+    lines = excerpt.lines
+    if excerpt.total != len(lines):
+        return True
+    # Each line with its number, a tab and a line feed.
+    return excerpt.size + 8 * len(lines) > room and len(_within_bounds(excerpt, room)) < len(lines)
+
+
+async def _outline(path: str, text: str) -> Sequence[OutlineEntry]:
+    # Only for long files.
+    from tools.documents.outline import outline
+
+    return await asyncio.to_thread(outline, path, text)
+
+
+def _with_outline(path: str, excerpt: Excerpt, entries: Sequence[OutlineEntry], room: int) -> ToolOutput:
+    """Return the beginning of a long file, and its outline."""
+    beginning = _shown(path, replace(excerpt, lines=excerpt.lines[:_BEGINNING_LINES]), min(room, _BEGINNING_BYTES))
+    lines: list[str] = []
+    left = min(_OUTLINE_BYTES, room - _BEGINNING_BYTES)
+    for entry in entries[:_MOST_OUTLINED]:
+        line = f"{entry.line}\t{'  ' * entry.depth}{entry.text}"
+        left -= len(line.encode("utf-8", "replace")) + 1
+        if left < 0:
+            break
+        lines.append(line)
+    if not lines:
+        return beginning
+    more = f"; {len(entries) - len(lines)} more definitions" if len(lines) < len(entries) else ""
+    title = f"\n[outline of {path}: line and definition{more}; read a part with offset and limit]\n"
+    return replace(beginning, content=(*beginning.content, Text(title + "\n".join(lines))))
 
 
 def _within_bounds(excerpt: Excerpt, room: int) -> list[str]:

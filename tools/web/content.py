@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from harness.messages import Image
 from http_client.content_type import HEAD_BYTES, decoded, marked_charset
+from tools.deadline import Deadline
 from tools.file_type import ImageHeader, binary_kind, image_header
 from tools.json_layout import layout
 from tools.untrusted_text import cleaned_text
-from tools.web.deadline import Deadline
 from tools.web.download import Download, FetchError
 
 LARGEST_IMAGE = 5 * 1024 * 1024
@@ -129,9 +129,12 @@ def _html(response: Download, text: str, deadline: Deadline) -> Page:
 
 
 def _pdf(response: Download, deadline: Deadline) -> Page:
-    from tools.web.pdf_text import pdf_text
+    from tools.documents.pdf_text import UnreadablePdf, pdf_text
 
-    found = pdf_text(response.body, deadline)
+    try:
+        found = pdf_text(response.body, deadline)
+    except UnreadablePdf as error:
+        raise FetchError(str(error)) from error
     return Page(response.url, f"PDF, {found.pages} pages", cleaned_text(found.text), found.title, notes=found.notes)
 
 

@@ -18,12 +18,12 @@ from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import ImageView, TextView, View
 from http_client.addresses import is_loopback
+from tools.deadline import TooComplex, in_thread
 from tools.private_files import write_private
 from tools.typed import Parameters, TypedTool
 from tools.untrusted_text import framed
 from tools.web.addresses import AddressPolicy, BlockedAddress, WebUrl, parse_url, written_host
 from tools.web.content import Page, page_of
-from tools.web.deadline import Deadline, TooComplex
 from tools.web.download import Download, FetchError, Redirected, download
 from tools.web.options import WebOptions
 from tools.web.robots import RobotsCache
@@ -160,15 +160,10 @@ class PageCache:
 
 
 async def _converted(response: Download, *, raw: bool) -> Page:
-    deadline = Deadline(CONVERSION_SECONDS)
     try:
-        async with asyncio.timeout(CONVERSION_SECONDS):
-            return await asyncio.to_thread(page_of, response, deadline, raw=raw)
-    except (TimeoutError, TooComplex) as error:
+        return await in_thread(lambda deadline: page_of(response, deadline, raw=raw), CONVERSION_SECONDS)
+    except TooComplex as error:
         raise FetchError(f"{response.url} is too large or complex to be converted; try raw=true.") from error
-    finally:
-        # The thread of a cancelled call would otherwise convert to the end.
-        deadline.cancel()
 
 
 def _failure(error: FetchError, url: str) -> ToolOutput:

@@ -19,8 +19,8 @@ from lxml import html
 from markdownify import MarkdownConverter
 from msgspec import Struct
 
+from tools.deadline import Deadline
 from tools.untrusted_text import cleaned_text
-from tools.web.deadline import Deadline
 
 if TYPE_CHECKING:
     from bs4 import Tag

@@ -8,14 +8,14 @@ import time
 from pathlib import Path
 
 import pytest
+from fakes.pdf_documents import pdf
 from pypdf import PdfWriter
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from http_client.content_type import decoded
+from tools.deadline import Deadline, TooComplex
 from tools.untrusted_text import cleaned_text
 from tools.web import html_text
 from tools.web.content import Page, content_type, page_of
-from tools.web.deadline import Deadline, TooComplex
 from tools.web.download import Download, FetchError
 from tools.web.html_text import html_to_markdown
 
@@ -266,26 +266,3 @@ def test_pdf_ends_with_its_time_and_with_a_page_that_is_too_large() -> None:
 
     assert found.text == "## Page 1\n\nFirst page\n\n## Page 3\n\nLast page"
     assert found.notes == ("Pages too large to be read: 2.",)
-
-
-def pdf(*texts: str) -> bytes:
-    """Return a document with one line of text on each page."""
-    writer = PdfWriter()
-    font = DictionaryObject(
-        {
-            NameObject("/Type"): NameObject("/Font"),
-            NameObject("/Subtype"): NameObject("/Type1"),
-            NameObject("/BaseFont"): NameObject("/Helvetica"),
-        }
-    )
-    for text in texts:
-        sheet = writer.add_blank_page(300, 200)
-        sheet[NameObject("/Resources")] = DictionaryObject(
-            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
-        )
-        content = DecodedStreamObject()
-        content.set_data(f"BT /F1 12 Tf 20 100 Td ({text}) Tj ET".encode())
-        sheet[NameObject("/Contents")] = writer._add_object(content.flate_encode())  # pyright: ignore[reportPrivateUsage]
-    file = io.BytesIO()
-    writer.write(file)
-    return file.getvalue()

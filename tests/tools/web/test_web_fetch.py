@@ -26,10 +26,10 @@ from harness.views import ImageView, TextView
 from harness.workspace.workspace import Workspace
 from providers.demo import Call, Reply, scripted
 from tools import builtin_tools
+from tools.deadline import Deadline
 from tools.web import download as download_module
 from tools.web import fetch
 from tools.web.content import Page
-from tools.web.deadline import Deadline
 from tools.web.download import Download
 from tools.web.fetch import FetchTool
 from tools.web.options import WebOptions

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -41,3 +42,24 @@ class Deadline:
         for item in items:
             self.check()
             yield item
+
+
+async def in_thread(convert: Callable[[Deadline], T], seconds: float) -> T:
+    """Run a conversion in a thread.
+
+    Args:
+        convert: The conversion; checks the deadline that it receives.
+        seconds: Time limit.
+
+    Raises:
+        TooComplex: The time is over.
+    """
+    deadline = Deadline(seconds)
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.to_thread(convert, deadline)
+    except TimeoutError as error:
+        raise TooComplex from error
+    finally:
+        # The thread of a cancelled call would otherwise convert to the end.
+        deadline.cancel()

@@ -13,11 +13,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.errors import CinchError, FileNotText, NotAFile
-from harness.session.snapshots import Snapshots
+from harness.session.snapshots import Snapshot, Snapshots
 from harness.views import DiffView
-from harness.workspace.disk import read_regular
+from harness.workspace.disk import is_folder, read_regular
 from harness.workspace.file_text import digest, file_text
 from harness.workspace.hunks import applied, hunks_of
+from harness.workspace.moving import delete, plan_deletion, restore
+from harness.workspace.trash import Trash
 from harness.workspace.workspace import MAX_EDITABLE, Workspace
 from tools.environment import git_environment
 
@@ -47,14 +49,41 @@ class FileChange(Struct, frozen=True):
     moved: str = ""
     """For a moved file, the other path."""
 
+    now_at: Path | None = None
+    """For a folder, or a file without a copy, that was moved or deleted: where it is."""
+
+    is_folder: bool = False
+    """True for a new folder that was copied or moved here as a whole."""
+
+    @property
+    def status(self) -> Literal["A", "D", "M", "R"]:
+        """Letter of the kind of change: added, deleted, modified, moved."""
+        if self.moved:
+            return "R"
+        if self.now_at is not None:
+            return "D"
+        if self.before is None and self.is_known:
+            return "A"
+        return "D" if self.now is None else "M"
+
+    @property
+    def kind(self) -> str:
+        """Description of a change that has no diff."""
+        if self.now_at is not None:
+            return "moved as a whole" if self.moved else "in the trash"
+        if self.is_folder:
+            return "folder"
+        return "binary" if self.is_known else "?"
+
     @property
     def view(self) -> DiffView | None:
-        """The change as a diff; None if a side is not text, or unknown."""
+        """The change as a diff; None if a side is not text, or unknown, or for a folder as a whole."""
+        if self.now_at is not None or self.is_folder:
+            return None
         try:
-            sides = [data if data is None else file_text(data).text for data in (self.before, self.now)]
+            old, new = (data if data is None else file_text(data).text for data in (self.before, self.now))
         except FileNotText:
             return None
-        old, new = sides
         return DiffView(self.shown, old, new) if self.is_known else None
 
 
@@ -74,11 +103,19 @@ class SessionChanges:
         """
         if base == "git":
             return _with_moves(changes_against_git(self._workspace))
-        found = (
-            FileChange(each.path, self._workspace.display(each.path), each.data, _content(each.path), each.is_kept)
-            for each in self._originals.all()
-        )
-        return _with_moves([change for change in found if not change.is_known or change.before != change.now])
+        originals = self._originals.all()
+        moved_to = {each.now_at for each in originals}
+        found = (self._change(each) for each in originals if each.path not in moved_to)
+        return _with_moves([change for change in found if _is_change(change)])
+
+    def _change(self, original: Snapshot) -> FileChange:
+        path, display = original.path, self._workspace.display
+        if original.now_at is None:
+            is_new_folder = original.data is None and original.is_kept and is_folder(path)
+            now = _content(path)
+            return FileChange(path, display(path), original.data, now, original.is_kept, is_folder=is_new_folder)
+        moved = display(original.now_at) if self._workspace.covers(str(original.now_at)) else ""
+        return FileChange(path, display(path), None, None, moved=moved, now_at=original.now_at)
 
     async def revert(self, change: FileChange, refused: Sequence[int]) -> str:
         """Revert the hunks in `refused`, with all of them the whole file; return a description for the model.
@@ -113,6 +150,13 @@ def changes_against_git(workspace: Workspace) -> list[FileChange]:
     return [change for change in changes if change.before != change.now]
 
 
+def _is_change(change: FileChange) -> bool:
+    if change.now_at is not None:
+        # The trash may have been emptied, and a folder may have been moved back.
+        return change.now_at != change.path and os.path.lexists(change.now_at)
+    return not change.is_known or change.is_folder or change.before != change.now
+
+
 def _with_moves(changes: Sequence[FileChange]) -> list[FileChange]:
     """Link deleted and new files with the same content as moved."""
     gone = {each.before: each.shown for each in changes if each.now is None and each.before}
@@ -123,12 +167,21 @@ def _with_moves(changes: Sequence[FileChange]) -> list[FileChange]:
             return came.get(change.before or b"", "")
         return gone.get(change.now, "") if change.before is None and change.is_known else ""
 
-    return [replace(change, moved=other(change)) for change in changes]
+    return [replace(change, moved=change.moved or other(change)) for change in changes]
 
 
 async def _revert(workspace: Workspace, change: FileChange, refused: Sequence[int]) -> str:
     # Written on behalf of the user, so that the agent has to read the file again.
     hand = workspace.with_own_reads().with_access(changeable=(change.path,))
+    if change.now_at is not None:
+        await restore(hand, change.now_at, change.path)
+        return f"The user moved {change.shown} back to where it was."
+    if change.is_folder:
+        trash = Trash(workspace.trash) if workspace.trash else None
+        if trash is None:
+            raise CinchError(f"{change.shown} cannot be removed: there is no trash")
+        await delete(hand, await plan_deletion(hand, str(change.path), trash), trash)
+        return f"The user removed {change.shown} again."
     view = change.view
     hunks = len(hunks_of(view)) if view else 1
     now = None if change.now is None else digest(change.now)

@@ -24,6 +24,8 @@ ALIASES = {
     **dict.fromkeys(("head_limit", "max_matches"), "limit"),
     **dict.fromkeys(("literal_text", "fixed_strings"), "literal"),
     **dict.fromkeys(("case_insensitive", "-i"), "ignore_case"),
+    **dict.fromkeys(("src", "from", "source_path", "old_path"), "source"),
+    **dict.fromkeys(("dst", "dest", "to", "target", "destination_path", "new_path"), "destination"),
     **dict.fromkeys(("input", "patch_text", "patchText", "diff"), "patch"),
     "subagent_type": "agent",
     "prompt": "task",

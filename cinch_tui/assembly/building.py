@@ -110,7 +110,8 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     root = _root(options, model)
     spill_dir = options.paths.cache / "output" / new_id()
     await asyncio.to_thread(forget_old_spills, spill_dir.parent)
-    workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
+    kept_in = project_dir(options.paths.state, root) if options.keep_session else spill_dir
+    workspace = Workspace(root, options.add_dirs, readable=(spill_dir,), trash=kept_in / "trash")
     folder = await read_folder(options, settings, root)
     packages = await asyncio.to_thread(_PackageParts.load)
     servers = AgentLanguageServers(options, settings, is_trusted=folder.trust.is_trusted)
@@ -139,7 +140,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         agent,
         workspace,
         keys,
-        _originals(options, agent, spill_dir),
+        _originals(agent, kept_in),
         folder,
         reminders,
         path_instructions,
@@ -174,11 +175,11 @@ def _other_models(settings: Settings, keys: KeyStore) -> tuple[OptionalModels, O
     )
 
 
-def _originals(options: Options, agent: Agent, spill_dir: Path) -> Snapshots:
+def _originals(agent: Agent, kept_in: Path) -> Snapshots:
     """Return the copies of files as they were before the agent changed them."""
-    kept_in = project_dir(options.paths.state, agent.workspace.root) if options.keep_session else spill_dir
     originals = Snapshots(lambda: kept_in / "originals" / agent.session_id)
     agent.workspace.on_change(originals.observe)
+    agent.workspace.observers.on_move(originals.observe_move)
     return originals
 
 

@@ -151,9 +151,8 @@ async def _read(context: PanelContext, title: str, text: Callable[[], str]) -> N
 
 def _change_row(change: FileChange) -> ItemRow:
     view = change.view
-    counts = "+{} −{}".format(*diff_stat(view)) if view else "binary" if change.is_known else "?"
-    letter = "A" if change.before is None and change.is_known else "D" if change.now is None else "M"
-    return ItemRow(f"{letter} {one_line(change.shown)}", counts, key=change.shown)
+    counts = "+{} −{}".format(*diff_stat(view)) if view else change.kind
+    return ItemRow(f"{change.status} {one_line(change.shown)}", counts, key=change.shown)
 
 
 def _job_row(job: Job) -> ItemRow:

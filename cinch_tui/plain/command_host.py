@@ -208,7 +208,7 @@ class PlainCommandHost:
     async def show_changes(self, changes: SessionChanges, base: DiffBase) -> None:
         changed = await asyncio.to_thread(changes.changes, base)
         for change in changed:
-            lines = view_lines(change.view) if change.view is not None else ["changed; not a text file"]
+            lines = view_lines(change.view) if change.view is not None else [f"{change.status}: {change.kind}"]
             self._writer.write(f"Changed file {change.shown}", "\n".join(["", *lines]))
         if not changed:
             self.notice("Nothing has changed.")

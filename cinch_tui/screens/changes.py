@@ -186,21 +186,27 @@ class ChangesScreen(Dialog[None]):
 
 def _line(change: FileChange) -> Content:
     """Format a file with its status letter and counts."""
-    letter = "A" if change.before is None else "D" if change.now is None else "M"
     view = change.view
-    counts = "+{} −{}".format(*diff_stat(view)) if view else "?" if not change.is_known else "binary"
-    moved = f"  {'now' if change.now is None else 'was'} {one_line(change.moved)}" if change.moved else ""
-    letter = "R" if moved else letter if change.is_known else "M"
-    return Content.assemble((letter, "bold"), f" {one_line(change.shown)}  {counts}{moved}")
+    counts = "+{} −{}".format(*diff_stat(view)) if view else change.kind
+    came = change.now is None
+    moved = f"  {'now' if came else 'was'} {one_line(change.moved)}" if change.moved else ""
+    return Content.assemble((change.status, "bold"), f" {one_line(change.shown)}  {counts}{moved}")
 
 
 def _why_no_diff(change: FileChange) -> str:
     if not change.is_known:
         return "The earlier version was too large to save or could not be read."
+    if change.now_at is not None:
+        return hint(f"changes.put_back_file moves it back from {change.moved or 'the trash'}.")
+    if change.is_folder:
+        return hint("New folder", "changes.put_back_file moves it to the trash.")
     return ". ".join(("Binary file", hint("changes.put_back_file reverts the whole file.")))
 
 
 def _confirmation(change: FileChange, count: int, of: int) -> Confirmation:
     what = f"{count} of {of} changes in {change.shown}" if count < of else f"all of {change.shown}"
+    if change.now_at is not None or change.is_folder:
+        what, gone = change.shown, "it is moved to the trash" if change.is_folder else "it is moved back"
+        return Confirmation(f"Revert {what}? ({gone})", yes="Revert", no="Keep")
     gone = "the file is deleted" if change.before is None and count >= of else "what is there now is lost"
     return Confirmation(f"Revert {what}? ({gone})", yes="Revert", no="Keep")

@@ -300,7 +300,8 @@ def _affects_paths(rule: Rule, call: Target) -> bool:
     for access in (*(each for each in call.accesses if _concerns(rule, call, each)), *call.operands):
         if any(place.touches(rule.pattern) for place in _certain(access, call, with_hidden=True)):
             return True
-        if access.kind == "search" and _is_found_below(rule.pattern, access, call):
+        reaches_below = access.kind == "search" or access in call.risk.removals
+        if reaches_below and _is_found_below(rule.pattern, access, call):
             return True
     return False
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.approval.matching import accesses_of
-from harness.approval.path_lists import is_secret, protection_of
+from harness.approval.path_lists import is_published, is_secret, protection_of
 from harness.approval.places import Place, Places, Unresolvable
 from harness.approval.secret_index import SecretIndex
 from harness.risk import PathAccess, Risk
@@ -30,6 +30,10 @@ _HARMLESS = frozenset(
     | {"/dev/urandom"}
 )
 _GIT_PARTS = {"config", "config.worktree", "hooks", "info", "objects", "refs", "commondir", "packed-refs", "modules"}
+
+
+MOST_CONTENTS = 5_000
+"""Files and folders in a moved or deleted folder that are compared with the protected paths."""
 
 
 class _Concern(Struct, frozen=True):
@@ -62,6 +66,8 @@ class PathFacts:
             return risk
         concerns = [concern for access in accesses_of(risk) for concern in self._concerns(access)]
         concerns += self._concerns_about_programs(risk.programs)
+        if not risk.commands:
+            concerns += [concern for access in risk.removals for concern in self._about_contents(access)]
         if not concerns:
             return risk
         dangerous = next((concern.why for concern in concerns if concern.is_dangerous), "")
@@ -128,6 +134,27 @@ class PathFacts:
         if not self._workspace.covers(place.resolved, writing=True):
             yield _Concern(f"it writes outside the workspace: {place.resolved}")
 
+    def _about_contents(self, removal: PathAccess) -> Iterator[_Concern]:
+        """Yield a concern if a folder that is moved or deleted contains a protected path."""
+        try:
+            folders = [place.resolved for place in self.places.of(removal)]
+        except Unresolvable:
+            return
+        folders = [folder for folder in folders if not is_published(os.path.basename(folder))]  # noqa: PTH119  as below
+        seen = 0
+        while folders:
+            for entry in _entries(folders.pop()):
+                seen += 1
+                path = os.path.relpath(entry.path, self.places.real_root)
+                if why := protection_of(path):
+                    yield _Concern(f"it moves or deletes {path}: {why}", is_dangerous=True)
+                    return
+                if entry.is_dir(follow_symlinks=False) and not is_published(entry.name):
+                    folders.append(entry.path)
+            if seen > MOST_CONTENTS:
+                yield _Concern("it moves or deletes a folder that is too large to check for protected files")
+                return
+
     def _concerns_about_programs(self, names: Sequence[str]) -> Iterator[_Concern]:
         for name in names:
             path = self._program(name)
@@ -143,6 +170,14 @@ class PathFacts:
             if _is_program(path) and _is_safe(folder, self.places):
                 return self.places.real(path)
         return None
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as scan:
+            return list(scan)
+    except OSError:
+        return []
 
 
 def _without_globs(access: PathAccess) -> PathAccess:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +13,13 @@ from msgspec import Struct
 
 from harness.errors import NotAFile
 from harness.workspace.disk import read_regular, regular_status
+from harness.workspace.path_policy import is_within
 
 logger = logging.getLogger(__name__)
 
 INDEX = "index.jsonl"
+MOVED = "at:"
+"""Prefix of a path in the index: of content that was moved, not copied."""
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
 MAX_SESSIONS = 20
 MAX_FILE_BYTES = 10 * 1024 * 1024
@@ -30,6 +34,8 @@ class Snapshot(Struct, frozen=True):
     """Content; None if the file did not exist."""
     is_kept: bool = True
     """False if the file was too large or could not be read."""
+    now_at: Path | None = None
+    """Path that a folder, or a file without a copy, was moved to, also in the trash."""
 
 
 class Snapshots:
@@ -48,8 +54,21 @@ class Snapshots:
         index = self._index(folder)
         if str(path) in index:
             return
-        name = self._keep(folder, path, len(index))
-        index[str(path)] = name
+        self._record(folder, path, self._keep(folder, path, len(index)))
+
+    def observe_move(self, path: Path, now_at: Path) -> None:
+        """Store where `path` is about to move, unless it has a copy; what moved to it before moves along."""
+        folder = self._folder()
+        index = self._index(folder)
+        for earlier, name in list(index.items()):
+            place = name.removeprefix(MOVED)
+            if name != place and is_within(place, str(path)):
+                self._record(folder, Path(earlier), f"{MOVED}{now_at}{place[len(str(path)) :]}")
+        if _may_move(index.get(str(path), "")):
+            self._record(folder, path, f"{MOVED}{now_at}")
+
+    def _record(self, folder: Path, path: Path, name: str) -> None:
+        self._index(folder)[str(path)] = name
         try:
             with (folder / INDEX).open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"path": str(path), "kept": name}) + "\n")
@@ -82,7 +101,10 @@ class Snapshots:
             return kept.name
         except FileNotFoundError:
             return "new"
-        except (OSError, NotAFile) as error:
+        except NotAFile:
+            # A folder or link has no copy: it is moved as a whole.
+            return ""
+        except OSError as error:
             logger.warning("no snapshot of %s: %s", path, error)
             return ""
 
@@ -94,6 +116,11 @@ def _forget_old(sessions: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _may_move(name: str) -> bool:
+    """Return True if an entry of the index has no content: it was not kept, or is not where it was moved to."""
+    return not name or (name.startswith(MOVED) and not os.path.lexists(name.removeprefix(MOVED)))
+
+
 def _read_index(folder: Path) -> dict[str, str]:
     try:
         lines = (folder / INDEX).read_text(encoding="utf-8").splitlines()
@@ -103,7 +130,9 @@ def _read_index(folder: Path) -> dict[str, str]:
     for line in lines:
         try:
             entry = json.loads(line)
-            index.setdefault(str(entry["path"]), str(entry["kept"]))
+            path, name = str(entry["path"]), str(entry["kept"])
+            if path not in index or name.startswith(MOVED):
+                index[path] = name
         except (ValueError, KeyError, TypeError):
             continue  # a line truncated by a crash
     return index
@@ -112,6 +141,8 @@ def _read_index(folder: Path) -> dict[str, str]:
 def _read(folder: Path, path: Path, name: str) -> Snapshot:
     if name == "new":
         return Snapshot(path, None)
+    if name.startswith(MOVED):
+        return Snapshot(path, None, now_at=Path(name.removeprefix(MOVED)))
     # A name in the index must not lead out of the folder.
     if not name.isdigit():
         return Snapshot(path, None, is_kept=False)

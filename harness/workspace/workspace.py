@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.errors import Aborted, FileChanged, FileNotRead, FileNotText, FileTooLarge, NotAFile, WorkspaceError
@@ -26,7 +25,9 @@ from harness.workspace.disk import open_regular, read_regular, regular_status
 from harness.workspace.encoding import encode
 from harness.workspace.excerpt import Excerpt, excerpt_of
 from harness.workspace.file_text import FileText, digest, file_text
+from harness.workspace.observers import Observers
 from harness.workspace.path_policy import PathPolicy
+from harness.workspace.read_record import ReadRecord, SeenFile
 from harness.workspace.transaction import FileWrite, WriteFailed, write_all
 
 MAX_EDITABLE = 10 * 1024 * 1024
@@ -44,13 +45,6 @@ _ERROR_TEXTS = {
 }
 
 
-class _Seen(Struct, frozen=True):
-    """Last known state of a file. The encoding is kept, because a guess could differ after an edit."""
-
-    digest: str
-    encoding: str
-
-
 class Workspace:
     """Access to files under `root` and `extra`, and read access under `readable`.
 
@@ -60,14 +54,19 @@ class Workspace:
         root: Working folder.
         extra: Further folders that may be changed.
         readable: Folders that may only be read.
+        trash: Folder for deleted files; None: that of the output of tools.
     """
 
-    def __init__(self, root: Path, extra: Sequence[Path] = (), *, readable: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, root: Path, extra: Sequence[Path] = (), *, readable: Sequence[Path] = (), trash: Path | None = None
+    ) -> None:
         self.root = root
+        self.trash = trash
         self._path_policy = PathPolicy(root, tuple(extra), tuple(readable))
-        self._seen: dict[Path, _Seen] = {}
+        self.reads = ReadRecord()
+        """Files that were read."""
         self._locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
-        self._listeners: list[Callable[[Path], None]] = []
+        self.observers = Observers()
 
     def resolve(self, path: str | Path, *, writing: bool = False) -> Path:
         """Resolve a path, relative to the root, with `~` expanded.
@@ -80,6 +79,20 @@ class Workspace:
             OutsideWorkspace: The path is not allowed.
         """
         return self._path_policy.resolve(path, writing=writing)
+
+    def resolve_entry(self, path: str | Path) -> Path:
+        """Resolve a path that is to be moved or deleted: of a link, the link itself, not its target.
+
+        Raises:
+            OutsideWorkspace: The path may not be changed.
+        """
+        folder, name = os.path.split(str(path).rstrip("/"))
+        if name in ("", ".", "..") or name.startswith("~") or "\0" in name:
+            return self.resolve(path, writing=True)
+        real = self._path_policy.located(folder) / name
+        if not self.covers(str(real), writing=True):
+            self.resolve(real.parent, writing=True)
+        return real
 
     def covers(self, real: str, *, writing: bool = False) -> bool:
         """Return True if `real`, an absolute path with links resolved, may be read, or changed if `writing`."""
@@ -95,7 +108,7 @@ class Workspace:
         Write locks and listeners are shared.
         """
         other = copy(self)
-        other._seen = {}
+        other.reads = ReadRecord()
         return other
 
     def with_access(self, *, readable: Sequence[Path] = (), changeable: Sequence[Path] = ()) -> Workspace:
@@ -111,7 +124,7 @@ class Workspace:
 
     def merge_reads(self, other: Workspace) -> None:
         """Count everything read through the other workspace as read here."""
-        self._seen |= other._seen
+        self.reads.update(other.reads)
 
     def allow_reading(self, folder: Path) -> None:
         """Allow reading under `folder` from now on."""
@@ -119,7 +132,7 @@ class Workspace:
 
     def on_change(self, listener: Callable[[Path], None]) -> None:
         """Call `listener` with each resolved path just before it changes. If it raises, nothing is changed."""
-        self._listeners.append(listener)
+        self.observers.on_change(listener)
 
     async def read(self, path: str | Path) -> FileText:
         """Read a whole text file, which then may be changed.
@@ -129,7 +142,7 @@ class Workspace:
         """
         real = self.resolve(path)
         file = await self._load(real)
-        self._seen[real] = _Seen(file.digest, file.encoding)
+        self.reads[real] = SeenFile(file.digest, file.encoding)
         return file
 
     async def excerpt(self, path: str | Path, first: int, count: int, *, clip: int = 2000) -> Excerpt:
@@ -197,8 +210,7 @@ class Workspace:
             drafts = [await self._drafts(edit) for edit in edits]
             writes = [draft for each in drafts for draft in each if draft.has_effect]
             for draft in writes:
-                for listener in self._listeners:
-                    listener(draft.change.path)
+                self.observers.changing(draft.change.path)
             # A file is removed once its copy is there.
             await self._write(sorted(writes, key=lambda draft: draft.data is None))
             return tuple(each[0].change for each in drafts)
@@ -213,8 +225,7 @@ class Workspace:
         real = self.resolve(path, writing=True)
         draft = Draft(Change(real, None, "", len(data or b"")), data, "utf-8", now)
         async with self._locks.setdefault(real, asyncio.Lock()):
-            for listener in self._listeners:
-                listener(real)
+            self.observers.changing(real)
             await self._write([draft])
 
     async def _make(self, path: str | Path, draft_of: Callable[[Path], Awaitable[Draft]]) -> Change:
@@ -222,8 +233,7 @@ class Workspace:
         async with self._locks.setdefault(real, asyncio.Lock()):
             draft = await draft_of(real)
             if draft.has_effect:
-                for listener in self._listeners:
-                    listener(real)
+                self.observers.changing(real)
                 await self._write([draft])
             return draft.change
 
@@ -278,7 +288,7 @@ class Workspace:
         return Draft(Change(real, file.text, edited.text, len(data)), data, file.encoding, file.digest)
 
     def _check_fresh(self, real: Path, file: FileText) -> None:
-        seen = self._seen.get(real)
+        seen = self.reads.get(real)
         shown = self.display(real)
         if seen is None and file.size > 0:
             raise FileNotRead(f"{shown} has not been read in this session. Read it with read_file, then change it.")
@@ -291,8 +301,8 @@ class Workspace:
             if status.st_size > MAX_EDITABLE:
                 raise FileTooLarge(f"{self.display(real)} is over 10 MB: it can be read in parts, but not edited.")
             if status.st_size <= _INLINE:
-                return _read_text(real, self._seen.get(real), status.st_mtime)
-            return await asyncio.to_thread(_read_text, real, self._seen.get(real), status.st_mtime)
+                return _read_text(real, self.reads.get(real), status.st_mtime)
+            return await asyncio.to_thread(_read_text, real, self.reads.get(real), status.st_mtime)
         except (OSError, NotAFile, FileNotText) as error:
             raise self._explained(real, error) from error
 
@@ -345,9 +355,9 @@ class Workspace:
             return
         for draft in drafts:
             if draft.data is None:
-                self._seen.pop(draft.change.path, None)
+                self.reads.pop(draft.change.path, None)
             else:
-                self._seen[draft.change.path] = _Seen(digest(draft.data), draft.encoding)
+                self.reads[draft.change.path] = SeenFile(digest(draft.data), draft.encoding)
 
     def _explained(self, real: Path, error: Exception, consequence: str = "") -> WorkspaceError:
         shown = self.display(real)
@@ -365,7 +375,7 @@ class Workspace:
                 return WorkspaceError(f"{shown}: {error}{consequence}.")
 
 
-def _read_text(real: Path, seen: _Seen | None, mtime: float) -> FileText:
+def _read_text(real: Path, seen: SeenFile | None, mtime: float) -> FileText:
     data = read_regular(real)
     is_known = seen is not None and seen.encoding != "utf-8" and seen.digest == digest(data)
     return file_text(data, known=seen.encoding if seen is not None and is_known else None, mtime=mtime)

@@ -18,6 +18,8 @@ from cinch_tui.screens.choice_dialogs import Confirmation
 from cinch_tui.widgets.view_pane import ReviewPane
 from harness.errors import CinchError
 from harness.session.snapshots import Snapshots
+from harness.workspace.moving import copy, delete, move, plan_copy, plan_deletion, plan_move
+from harness.workspace.trash import Trash
 from harness.workspace.workspace import Workspace
 
 OLD = "".join(f"line {number}\n" for number in range(1, 31))
@@ -31,9 +33,10 @@ class Shop:
         self.root = folder / "shop"
         self.root.mkdir()
         self.reported: list[str] = []
-        self.workspace = Workspace(self.root)
+        self.workspace = Workspace(self.root, trash=folder / "trash")
         originals = Snapshots(lambda: folder / "kept")
         self.workspace.on_change(originals.observe)
+        self.workspace.observers.on_move(originals.observe_move)
         self.ledger = SessionChanges(originals, self.workspace, self.reported.append)
 
     def commit(self) -> None:
@@ -324,3 +327,29 @@ def test_changes_against_git_run_no_program_that_the_repository_configures(tmp_p
 
     assert {change.shown: change.before for change in changes}["f.py"] == b"one\n"
     assert not attack.has_run
+
+
+async def test_deleted_moved_and_copied_folders_are_listed_and_reverted(tmp_path: Path):
+    shop = Shop(tmp_path)
+    trash = Trash(tmp_path / "trash")
+    for path in ("gone/a.txt", "gone/b/c.txt", "old/d.txt"):
+        (shop.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (shop.root / path).write_text(path)
+    before = sorted(shop.root.rglob("*"))
+    await delete(shop.workspace, await plan_deletion(shop.workspace, "gone", trash), trash)
+    await copy(shop.workspace, await plan_copy(shop.workspace, "old", "copied"), trash)
+    await move(shop.workspace, await plan_move(shop.workspace, "old", "new/old"), trash)
+    # The revert keeps what exists by then.
+    (shop.root / "gone").mkdir()
+    app = host(shop)
+
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        listed = files(app)
+        for _ in listed:
+            await pilot.press("x")
+            await answer(app, pilot, "y")
+
+    assert listed == ["D gone  in the trash", "A copied  folder", "R old  moved as a whole  now new/old"]
+    assert [path for path in sorted(shop.root.rglob("*")) if path.name != "new"] == before
+    assert len(shop.reported) == 3

@@ -87,15 +87,18 @@ async def test_every_tool_is_offered_and_works(folder: Path, mode: str) -> None:
         await client.call_tool("edit_file", {"path": "a.txt", "old_string": "alpha", "new_string": "gamma"})
         await client.call_tool("write_file", {"path": "new/b.txt", "content": "new\n"})
         assert "gamma" in await text_of(client, "bash", command="cat a.txt new/b.txt")
+        assert "Moved" in await text_of(client, "move_file", source="new/b.txt", destination="b.txt")
+        assert "Deleted" in await text_of(client, "delete_file", path="new")
 
     assert list(tools) == [
-        *("read_file", "write_file", "edit_file", "notebook_edit", "list_files", "find_files", "grep", "find_symbol"),
-        *("repo_map", "bash", "job_output", "job_kill"),
+        *("read_file", "write_file", "edit_file", "notebook_edit", "move_file", "copy_file", "delete_file"),
+        *("list_files", "find_files", "grep", "find_symbol", "repo_map", "bash", "job_output", "job_kill"),
         *(name for name in tools if name.startswith("git_")),
         *("lsp", "web_fetch"),
     ]
     assert (folder / "a.txt").read_text() == "gamma\nbeta\n"
-    assert (folder / "new" / "b.txt").read_text() == "new\n"
+    assert (folder / "b.txt").read_text() == "new\n"
+    assert not (folder / "new").exists()
     hints = {name: tool.annotations.read_only_hint for name, tool in tools.items() if tool.annotations}
     assert hints["read_file"] is True
     assert hints["edit_file"] is hints["bash"] is False

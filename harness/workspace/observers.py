@@ -1,0 +1,32 @@
+"""Observers of a workspace, called just before files change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+
+class Observers:
+    """Observers of changes. If one raises, nothing is changed."""
+
+    def __init__(self) -> None:
+        self._changes: list[Callable[[Path], None]] = []
+        self._moves: list[Callable[[Path, Path], None]] = []
+
+    def on_change(self, observer: Callable[[Path], None]) -> None:
+        """Call `observer` with each resolved path just before it changes."""
+        self._changes.append(observer)
+
+    def on_move(self, observer: Callable[[Path, Path], None]) -> None:
+        """Call `observer` with each path just before its content moves elsewhere, and the new path."""
+        self._moves.append(observer)
+
+    def changing(self, path: Path) -> None:
+        """Announce that a resolved path is about to change."""
+        for observer in self._changes:
+            observer(path)
+
+    def moving(self, path: Path, now_at: Path) -> None:
+        """Announce that the content of a resolved path is about to move."""
+        for observer in self._moves:
+            observer(path, now_at)

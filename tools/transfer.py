@@ -1,0 +1,132 @@
+"""move_file and copy_file: a file or folder at another path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from harness.errors import WorkspaceError
+from harness.messages import JsonObject
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import PathAccess, Risk
+from harness.terminal_text import escape_controls
+from harness.views import TextView, View
+from harness.workspace.moving import Transfer, copy, move, plan_copy, plan_move
+from harness.workspace.trash import Trash
+from harness.workspace.workspace import Workspace
+from tools.typed import Parameters, TypedTool
+
+
+class TransferParameters(Parameters):
+    source: Annotated[str, Meta(description="The file or folder.")]
+    destination: Annotated[str, Meta(description="Its new path, with the name. Missing folders are made.")]
+    overwrite: Annotated[bool, Meta(description="Replace an existing file; it goes to the trash.")] = False
+
+
+class TransferTool(TypedTool[TransferParameters]):
+    """Base of both tools."""
+
+    mutates = True
+    deferred = True
+    Arguments = TransferParameters
+    verb: ClassVar[str]
+    done: ClassVar[str]
+
+    def summary(self, arguments: JsonObject) -> str:
+        return " → ".join(each for key in ("source", "destination") if isinstance(each := arguments.get(key), str))
+
+    async def preview_of(self, arguments: TransferParameters, context: ToolContext) -> View | ToolOutput | None:
+        try:
+            transfer = await self.planned(arguments, context.workspace)
+        except WorkspaceError as error:
+            return ToolOutput.failure(str(error))
+        source, target = _paths(context.workspace, transfer)
+        replaced = f"\n{target} exists and is replaced; it goes to the trash." if transfer.replaces else ""
+        return TextView(f"{self.verb} {source} → {target}\n{transfer.size}{replaced}")
+
+    async def execute(self, arguments: TransferParameters, context: ToolContext) -> ToolOutput:
+        workspace = context.workspace
+        transfer = await self.planned(arguments, workspace)
+        await self.transfer(workspace, transfer, trash_of(context))
+        source, target = _paths(workspace, transfer)
+        replaced = f" The former {target} is in the trash." if transfer.replaces else ""
+        details: JsonObject = {
+            "source": workspace.display(transfer.source),
+            "destination": workspace.display(transfer.target),
+            "files": transfer.size.files,
+            "bytes": transfer.size.size,
+        }
+        text = f"{self.done} {source} to {target}: {transfer.size}.{replaced}"
+        return ToolOutput.text(text, view=TextView(f"{source} → {target}\n{transfer.size}"), details=details)
+
+    async def planned(self, arguments: TransferParameters, workspace: Workspace) -> Transfer:
+        raise NotImplementedError
+
+    async def transfer(self, workspace: Workspace, transfer: Transfer, trash: Trash) -> None:
+        raise NotImplementedError
+
+
+class MoveTool(TransferTool):
+    name = "move_file"
+    label = "Move file"
+    verb = "Move"
+    done = "Moved"
+
+    def risk_of(self, arguments: TransferParameters) -> Risk:
+        source, destination = arguments.source, arguments.destination
+        return Risk(
+            "edit",
+            f"it moves {source} to {destination}",
+            paths=(source, destination),
+            # At another path, a secret would no longer be recognized.
+            accesses=(PathAccess(source, "search"),),
+            removals=(PathAccess(source, "write"),),
+        )
+
+    async def planned(self, arguments: TransferParameters, workspace: Workspace) -> Transfer:
+        return await plan_move(workspace, arguments.source, arguments.destination, overwrite=arguments.overwrite)
+
+    async def transfer(self, workspace: Workspace, transfer: Transfer, trash: Trash) -> None:
+        await move(workspace, transfer, trash)
+
+
+class CopyTool(TransferTool):
+    name = "copy_file"
+    label = "Copy file"
+    verb = "Copy"
+    done = "Copied"
+
+    def risk_of(self, arguments: TransferParameters) -> Risk:
+        source, destination = arguments.source, arguments.destination
+        return Risk(
+            "edit",
+            f"it copies {source} to {destination}",
+            paths=(destination,),
+            accesses=(PathAccess(source, "search"),),
+            # The locks know only the paths that change.
+            access="exclusive",
+        )
+
+    async def planned(self, arguments: TransferParameters, workspace: Workspace) -> Transfer:
+        return await plan_copy(workspace, arguments.source, arguments.destination, overwrite=arguments.overwrite)
+
+    async def transfer(self, workspace: Workspace, transfer: Transfer, trash: Trash) -> None:
+        await copy(workspace, transfer, trash)
+
+
+def trash_of(context: ToolContext) -> Trash:
+    """Return the trash of the workspace, or one next to the output of tools."""
+    return Trash(context.workspace.trash or context.spill_dir / "trash")
+
+
+def shown_path(workspace: Workspace, path: Path, *, is_folder: bool) -> str:
+    return escape_controls(workspace.display(path)).replace("\n", "␊") + "/" * is_folder
+
+
+def _paths(workspace: Workspace, transfer: Transfer) -> tuple[str, str]:
+    source, target = (
+        shown_path(workspace, path, is_folder=transfer.size.is_folder) for path in (transfer.source, transfer.target)
+    )
+    return source, target

@@ -49,7 +49,7 @@ class ReadParameters(Parameters):
         int, Meta(description="First line to show, counted from 1; -n starts n lines before the end.")
     ] = 1
     limit: Annotated[int, Meta(ge=1, description="Most lines to show.")] = _DEFAULT_LIMIT
-    pages: Annotated[str, Meta(description="Pages of a PDF, such as 1-5; at most 20.")] = ""
+    pages: Annotated[str, Meta(description="Pages of a PDF, at most 20: 1-5.")] = ""
 
     @property
     def is_whole(self) -> bool:

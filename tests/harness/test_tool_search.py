@@ -203,7 +203,7 @@ def test_built_in_tools_take_less_than_4000_tokens_with_ten_more_to_come() -> No
 
 def test_rare_built_in_tools_are_searched_for_and_one_alone_is_declared() -> None:
     declared = [each.name for each in declared_tools(builtin_tools())]
-    rare = ("git_", "find_symbol", "repo_map")
+    rare = ("git_", "find_symbol", "repo_map", "move_file", "copy_file", "delete_file")
     without_others = [each for each in builtin_tools() if not each.name.startswith(rare)]
 
     assert not [name for name in declared if name.startswith(("job_kill", *rare))]

@@ -127,6 +127,56 @@ async def test_create_file_never_overwrites_and_overwrite_file_never_creates(ask
     assert (tmp_path / "a.py").read_text() == "c\n"
 
 
+async def test_paths_are_moved_copied_and_deleted(ask, tmp_path: Path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/b.py").write_text("b = 1\n")
+    texts = await ask(
+        ("open", {"path": "a.py"}),
+        ("move_path", {"source": "a.py", "destination": "new/c.py"}),
+        ("_state", {}),
+        ("replace_text", {"path": "new/c.py", "old_text": "x = 1", "new_text": "x = 2"}),
+        ("copy_path", {"source": "lib", "destination": "lib2"}),
+        ("copy_path", {"source": "lib", "destination": "lib2", "recursive": True}),
+        ("delete_path", {"path": "lib"}),
+        ("delete_path", {"path": "lib", "recursive": True}),
+        ("delete_path", {"path": "src", "recursive": True}),
+        ("create_directory", {"path": "x/y"}),
+        ("create_directory", {"path": "x/y"}),
+    )
+
+    assert "open file: new/c.py" in texts[2]
+    assert (tmp_path / "new/c.py").read_text().startswith("x = 2")
+    assert "set recursive" in texts[4]
+    assert (tmp_path / "lib2/b.py").exists()
+    assert "is not empty" in texts[6]
+    assert not (tmp_path / "lib").exists()
+    assert "folders named src are kept" in texts[8]
+    assert (tmp_path / "x/y").is_dir()
+    assert texts[10] == "x/y exists already."
+
+
+async def test_functions_are_mapped_and_deleted_by_name(ask, tmp_path: Path):
+    code = "import a\n\n\n@cached\ndef one():\n    return 1\n\n\nclass C:\n    def two(self):\n        return 2\n"
+    (tmp_path / "f.py").write_text(code)
+    texts = await ask(
+        ("filemap", {"file_path": "f.py"}),
+        ("filemap", {"file_path": "."}),
+        ("open", {"path": "f.py"}),
+        ("delete_function", {"file_name": "f.py", "function_name": "one"}),
+        ("delete_function", {"file_name": "f.py", "function_name": "three"}),
+    )
+
+    assert [line.strip() for line in texts[0].splitlines()] == [
+        "5 | def one():",
+        "9 | class C:",
+        "10 |   def two(self):",
+    ]
+    assert "f.py" in texts[1]
+    assert (tmp_path / "f.py").read_text() == "import a\n\n\n\n\nclass C:\n    def two(self):\n        return 2\n"
+    assert "there is no function three; there are C.two (line" in texts[4]
+
+
 async def test_searches_are_literal_and_use_the_open_file(ask, tmp_path: Path):
     (tmp_path / "c.txt").write_text("a+b\naab\n")
     texts = await ask(

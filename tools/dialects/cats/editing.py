@@ -19,6 +19,7 @@ from tools.dialects.cats.window import CatsTool
 from tools.editing.matching import find
 from tools.editing.nearest import nearest_block
 from tools.post_edit import finish_edit
+from tools.symbols.outline import outline
 from tools.typed import Parameters
 
 MOST_LISTED = 5
@@ -32,7 +33,16 @@ class FileParameters(Parameters):
     path: Annotated[str, Meta(min_length=1, description="The file.")]
 
 
-F = TypeVar("F", bound=FileParameters)
+class DeleteFunctionParameters(Parameters):
+    file_name: Annotated[str, Meta(min_length=1, description="The file.")]
+    function_name: Annotated[str, Meta(min_length=1, description="Name of the function, or Class.method.")]
+
+    @property
+    def path(self) -> str:
+        return self.file_name
+
+
+F = TypeVar("F", bound=FileParameters | DeleteFunctionParameters)
 
 
 class Applied(Struct, frozen=True):
@@ -172,6 +182,30 @@ class DeleteLineTool(EditingTool[DeleteLineParameters]):
             return f"line {arguments.start_line} is past the end; the file has {len(starts)} lines."
         end = starts[arguments.end_line] if arguments.end_line < len(starts) else len(file.text)
         return Applied(file.spliced([Splice(starts[arguments.start_line - 1], end, "")]), arguments.start_line)
+
+
+class DeleteFunctionTool(EditingTool[DeleteFunctionParameters]):
+    name = "delete_function"
+    label = "Delete function"
+    text = "Deletes a function from a file that you have read."
+    Arguments = DeleteFunctionParameters
+
+    def edited(self, arguments: DeleteFunctionParameters, file: FileText) -> Applied | str:
+        wanted = arguments.function_name
+        kinds = ("function", "method")
+        found = [each for each in outline(arguments.file_name, file.text) if each.kind in kinds]
+        named = [each for each in found if wanted in (each.name, each.qualified_name)]
+        if len(named) != 1:
+            names = ", ".join(f"{each.qualified_name} (line {each.line})" for each in named or found[:20])
+            problem = f"several functions are called {wanted}" if named else f"there is no function {wanted}"
+            return f"{problem}; there are {names or 'none'}."
+        lines, starts = file.text.split("\n"), _line_starts(file.text)
+        first, last = named[0].line, named[0].end_line
+        # Decorators and attributes belong to it.
+        while first > 1 and lines[first - 2].lstrip().startswith(("@", "#[")):
+            first -= 1
+        end = starts[last] if last < len(starts) else len(file.text)
+        return Applied(file.spliced([Splice(starts[first - 1], end, "")]), first)
 
 
 def _replaced(file: FileText, old: str, new: str, occurrence: int | None) -> Applied | str:

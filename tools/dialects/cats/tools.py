@@ -8,16 +8,26 @@ from harness.ports.tool import Tool
 from tools.bash import BashTool
 from tools.compression import Compression
 from tools.dialects.cats.commands import CountTokensTool, RunCommandTool, SubmitTool
-from tools.dialects.cats.editing import DeleteLineTool, DeleteTextTool, InsertTextTool, ReplaceTextTool
+from tools.dialects.cats.editing import (
+    DeleteFunctionTool,
+    DeleteLineTool,
+    DeleteTextTool,
+    InsertTextTool,
+    ReplaceTextTool,
+)
 from tools.dialects.cats.files import CreateFileTool, OverwriteFileTool
 from tools.dialects.cats.navigation import GotoTool, OpenTool, ScrollDownTool, ScrollUpTool, StateTool
+from tools.dialects.cats.paths import CopyPathTool, CreateDirectoryTool, DeletePathTool, FilemapTool, MovePathTool
 from tools.dialects.cats.searching import FindFileTool, SearchDirTool, SearchFileTool
 from tools.dialects.cats.window import Window
 from tools.dialects.translation import RenamedTools
 from tools.post_edit import PostEditStep
 
 REPLACED = frozenset(
-    {"read_file", "write_file", "edit_file", "list_files", "find_files", "grep", "bash", "job_output", "job_kill"}
+    {
+        *("read_file", "write_file", "edit_file", "move_file", "copy_file", "delete_file"),
+        *("list_files", "find_files", "grep", "bash", "job_output", "job_kill"),
+    }
 )
 """Tools of cinch that are not offered with those of the dialect."""
 
@@ -64,7 +74,13 @@ def cats_tools(
         InsertTextTool(window),
         DeleteTextTool(window),
         DeleteLineTool(window),
+        DeleteFunctionTool(window),
+        DeletePathTool(window),
+        MovePathTool(window),
+        CopyPathTool(window),
+        CreateDirectoryTool(window),
         RunCommandTool(window, BashTool(secrets(), compression)),
+        FilemapTool(window),
         CountTokensTool(window),
         StateTool(window),
         SubmitTool(window),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.reports.formatting import APPROVAL_MEANINGS
+from harness.approval.assessment import validated
 from harness.approval.store import RuleStore
 from harness.errors import InvalidArguments
 from harness.messages import ToolCall
@@ -105,7 +105,7 @@ def decision_text(call: ToolCall, tool: Tool | None, decision: Decision) -> str:
 
 def _summary(call: ToolCall, tool: Tool | None) -> str:
     with suppress(InvalidArguments):
-        return tool.summary(tool.validate(deepcopy(call.arguments))) if tool else ""
+        return tool.summary(validated(tool, call.arguments)) if tool else ""
     return ""
 
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
-from copy import deepcopy
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from extensions.hooks.running import HookExecutor, HookPlace
 from extensions.hooks.samples import sample_call, sample_fields, sample_kind
 from extensions.hooks.tool_calls import claude_call
 from harness.agent.agent import Agent
+from harness.approval.assessment import validated
 from harness.approval.modes import PLAN, ApprovalMode
 from harness.concurrency import cancel_tasks
 from harness.errors import InvalidArguments
@@ -106,7 +106,7 @@ class HookDispatcher:
         arguments = call.arguments
         if tool is not None:
             try:
-                arguments = tool.validate(deepcopy(arguments))
+                arguments = validated(tool, arguments)
             except InvalidArguments:
                 logger.debug("hooks see the arguments of %s as the model sent them", call.name)
         name, given = claude_call(call.name, arguments, self._place.cwd)

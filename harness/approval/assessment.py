@@ -126,12 +126,21 @@ def checked(run: CallContext, call: ToolCall, stop_reason: StopReason) -> Outcom
     if not run.permissions.mode.allows(tool):
         return ToolOutput.failure(_excluded(call.name, run.permissions.mode))
     try:
-        given, is_ordered = without_dependencies(call.arguments, tool.parameters)
-        # A copy, so that a tool cannot change the arguments in the history.
-        arguments = tool.validate(deepcopy(given))
+        arguments = validated(tool, call.arguments)
     except InvalidArguments as error:
         return ToolOutput.failure(str(error))
+    _, is_ordered = without_dependencies(call.arguments, tool.parameters)
     return Allowed(call, tool, arguments, tool.risk(arguments), is_ordered=is_ordered)
+
+
+def validated(tool: Tool, arguments: JsonObject) -> JsonObject:
+    """Return the arguments of a call as its tool receives them.
+
+    Raises:
+        InvalidArguments: They are not valid.
+    """
+    # A copy, so that a tool cannot change the arguments in the history.
+    return tool.validate(deepcopy(without_dependencies(arguments, tool.parameters)[0]))
 
 
 def without_dependencies(arguments: JsonObject, schema: JsonObject) -> tuple[JsonObject, bool]:
@@ -208,7 +217,7 @@ async def preview(wanted: Allowed, decision: Decision, context: ToolContext) -> 
 def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Outcome:
     """Return the call with other arguments and a note for the model, or the output if it is rejected."""
     try:
-        valid = wanted.tool.validate(deepcopy(without_dependencies(arguments, wanted.tool.parameters)[0]))
+        valid = validated(wanted.tool, arguments)
     except InvalidArguments as error:
         return ToolOutput.failure(str(error))
     return replace(

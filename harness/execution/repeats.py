@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 
 from msgspec.structs import replace
 
-from harness.approval.assessment import Allowed
+from harness.approval.assessment import Allowed, validated, without_dependencies
 from harness.context.overlay import UNCHANGED_SINCE, is_reference
 from harness.errors import InvalidArguments
 from harness.messages import AssistantMessage, Image, ModelMessage, Text, ToolCall, ToolResult, text_of
@@ -65,12 +64,15 @@ def _earlier_results(allowed: Allowed, sent: Sequence[ModelMessage]) -> Iterator
 
 def _is_same(allowed: Allowed, call: ToolCall) -> bool:
     """Return True if a call has the same tool and arguments; defaults may be missing and aliases used."""
-    mine, theirs = allowed.call.arguments, call.arguments
-    if call.name != allowed.call.name or any(mine[key] != theirs[key] for key in mine.keys() & theirs.keys()):
+    if call.name != allowed.call.name:
+        return False
+    schema = allowed.tool.parameters
+    mine, theirs = (without_dependencies(each.arguments, schema)[0] for each in (allowed.call, call))
+    if any(mine[key] != theirs[key] for key in mine.keys() & theirs.keys()):
         return False
     if mine.keys() == theirs.keys():
         return True
     try:
-        return allowed.tool.validate(deepcopy(theirs)) == allowed.arguments
+        return validated(allowed.tool, theirs) == allowed.arguments
     except InvalidArguments:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -20,8 +21,9 @@ from extensions.hooks.config import HookEvent
 from extensions.hooks.dispatch import CONTINUATIONS, MOST_CONTINUATIONS
 from harness.approval.modes import EXECUTE, PLAN, Mode
 from harness.events import AgentEnd, HookRan
+from harness.messages import JsonObject
 from harness.user_requests import Denied
-from providers.demo import Reply
+from providers.demo import Call, Reply
 
 LOOK = calls("bash", command="echo looked")
 
@@ -35,6 +37,18 @@ async def test_call_is_denied_with_the_reason_of_exit_code_2(tmp_path: Path):
 
     [result] = results_of(hooked.agent)
     assert (result.text, result.is_error) == ("Blocked by a hook: not today", True)
+
+
+@pytest.mark.parametrize("extra", [{}, {"depends_on": []}])
+async def test_hook_sees_the_arguments_as_they_count(tmp_path: Path, extra: JsonObject):
+    seen = tmp_path / "seen.json"
+    script = Reply((Call("bash", {"cmd": "touch made", **extra}),))
+    hooked = HookedAgent(tmp_path, {"PreToolUse": [group(command(f"cat > {seen}"), matcher="Bash")]}, script, "ok")
+
+    await hooked.agent.prompt("go")
+
+    assert json.loads(seen.read_text())["tool_input"]["command"] == "touch made"
+    assert "depends_on" not in seen.read_text()
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,9 @@ def is_short(result: ToolResult) -> bool:
     return result.text.startswith("[Unchanged since the same call above")
 
 
-async def test_second_read_of_an_unchanged_file_refers_to_the_first(make_agent):
-    first, second = await reads(make_agent, READ, READ)
+@pytest.mark.parametrize("earlier", [READ, calls("read_file", path="a.py", depends_on=[])])
+async def test_second_read_of_an_unchanged_file_refers_to_the_first(make_agent, earlier: Reply):
+    first, second = await reads(make_agent, earlier, READ)
 
     assert second.text == f"[Unchanged since the same call above ({first.call_id}): lines 1–100. Use that result.]"
     assert second.view == TextView(second.text)

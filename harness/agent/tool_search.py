@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from harness.agent.late_tools import LateTools
 from harness.agent.tool_filter import WORD_PATTERN
+from harness.approval.assessment import DEPENDS_ON
 from harness.context.tokens import estimate_overhead
 from harness.errors import InvalidArguments
 from harness.function_tools.names import UNAVAILABLE, is_remote_name
@@ -125,6 +126,8 @@ def _real_call(call: ToolCall, names: set[str]) -> ToolCall:
     if isinstance(arguments, str):
         arguments = _parsed(arguments)
     is_readable = call.name == CALL_TOOL and isinstance(name, str) and isinstance(arguments, dict)
+    if isinstance(arguments, dict) and DEPENDS_ON in call.arguments:
+        arguments = {DEPENDS_ON: call.arguments[DEPENDS_ON], **arguments}
     return replace(call, name=name, arguments=arguments) if is_readable and name in names else call
 
 

@@ -63,12 +63,22 @@ class Dependencies:
         """Return the place of each call by its id; calls that wait for each other get a problem instead."""
         # Imported here because few replies have dependencies.
         from graphlib import CycleError, TopologicalSorter
+        from heapq import heappop, heappush
 
+        given = {call.id: place for place, call in enumerate(self._calls)}
         sorter = TopologicalSorter({call.id: self.of(call) for call in self._calls})
         try:
-            order = tuple(sorter.static_order())
+            sorter.prepare()
         except CycleError:
-            names = [call.id for call in self._calls]
             self._problems |= dict.fromkeys(self._found, "depends_on makes calls wait for each other")
-            return {name: place for place, name in enumerate(names)}
-        return {name: place for place, name in enumerate(order)}
+            return given
+        order: dict[str, int] = {}
+        ready: list[tuple[int, str]] = []
+        while sorter.is_active():
+            for name in sorter.get_ready():
+                heappush(ready, (given[name], name))
+            # The earliest one, so that only calls that wait leave their place: others may rely on the order of calls.
+            _, name = heappop(ready)
+            order[name] = len(order)
+            sorter.done(name)
+        return order

@@ -89,6 +89,35 @@ async def test_commands_that_declare_to_depend_on_nothing_run_at_the_same_time(m
     assert [each.is_error for each in results_of(agent)] == [False, False]
 
 
+@pytest.mark.parametrize("concurrency", ["parallel", "sequential"])
+async def test_calls_without_dependencies_keep_their_place_among_the_others(make_agent, tmp_path, concurrency):
+    lines = [{"command": "echo 1 >log"}, {"command": "sleep 0.05; echo 2 >>log", "depends_on": [1]}]
+    reply = Reply(tuple(Call("bash", each) for each in [*lines, {"command": "echo 3 >>log"}]))
+    execution = Execution(concurrency)
+    agent = make_agent(reply, "done", tools=builtin_tools(), approval="off", execution=execution)
+
+    await agent.prompt("go")
+
+    assert (tmp_path / "log").read_text().split() == ["1", "2", "3"]
+
+
+async def test_dependency_given_to_call_tool_counts(make_agent, record, monkeypatch):
+    monkeypatch.setattr("harness.agent.tool_search.LEAST_TOKENS", 0)
+
+    @tool(risk="none", deferred=True)
+    async def first() -> str:
+        """Comes first."""
+        return "first ran"
+
+    calls = (Call("call_tool", {"name": "first", "arguments": {}, "depends_on": [2]}), after("b"))
+    agent = make_agent(Reply(calls), "done", tools=[*STEPS, first])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start b", "end b", "start first", "end first"]
+
+
 async def test_own_parameter_of_that_name_reaches_the_tool(make_agent):
     @tool(risk="none")
     def plan(depends_on: list[str]) -> str:

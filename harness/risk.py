@@ -127,6 +127,8 @@ class Risk(Struct, frozen=True):
     """Reason to ask even about reading, such as "reads a secret: .env"; set by the harness."""
     is_remote: bool = False
     """True for a call that sends a request to a service on the network; even reading then needs approval or a rule."""
+    operand: str = ""
+    """Operand, such as a branch, that the pattern of a rule with the name of the tool may describe."""
     rule_name: str = ""
     """Name that rules match in addition to the tool's, such as `mcp__github__read_resource`; offered rules use it."""
 

@@ -140,13 +140,18 @@ class GitTool(TypedTool[P]):
         """Return the command line, as users and permission rules see it."""
         return shlex.join(("git", *self.words_of(arguments)))
 
+    def branch_of(self, arguments: P) -> str:
+        """Return the branch that permission rules may name; empty for none."""
+        return ""
+
     def run_line(self, arguments: P) -> str:
         """Return the command line to run."""
         return self.command_line(arguments)
 
     def risk_of(self, arguments: P) -> Risk:
         risk = analyze(self.command_line(arguments)).risk
-        return replace(risk, rule_name=SHELL, reason=self.reason or risk.reason)
+        reason = self.reason or risk.reason
+        return replace(risk, rule_name=SHELL, operand=self.branch_of(arguments), reason=reason)
 
     async def preview_of(self, arguments: P, context: ToolContext) -> View | ToolOutput | None:
         # Not a terminal view, which users may rewrite: the arguments cannot express every command line.
@@ -215,6 +220,9 @@ class GitBranchTool(GitTool[BranchArguments]):
     def summary(self, arguments: JsonObject) -> str:
         return " ".join(f"{name} {text}" for name in ("create", "delete") for text in _texts(arguments, name))
 
+    def branch_of(self, arguments: BranchArguments) -> str:
+        return arguments.create or arguments.delete or ""
+
     def words_of(self, arguments: BranchArguments) -> Sequence[str]:
         if arguments.create:
             return ("branch", arguments.create, *_given(arguments.start_point))
@@ -265,6 +273,9 @@ class GitCheckoutTool(GitTool[CheckoutArguments]):
     seconds = HOOK_SECONDS
     reason = "it changes the files of the workspace to those of another commit"
     Arguments = CheckoutArguments
+
+    def branch_of(self, arguments: CheckoutArguments) -> str:
+        return arguments.target
 
     def words_of(self, arguments: CheckoutArguments) -> Sequence[str]:
         return ("checkout", "-b", arguments.target) if arguments.create else ("checkout", arguments.target)

@@ -262,13 +262,12 @@ def _affects_commands(rule: Rule, risk: Risk) -> bool:
 
 
 def _matches(rule: Rule, words: Sequence[str], risk: Risk) -> bool:
-    """Return True if the pattern of a rule describes a command of a call.
+    """Return True if the pattern of a rule describes a command of a call, or the operand of the call.
 
-    For another tool than bash with rules of bash, the pattern in a rule with its own name describes the last word, such
-    as the branch of `git_checkout`.
+    Only a rule with the tool's own name, such as `git_checkout(main)`, may describe the operand.
     """
-    if risk.rule_name == SHELL and rule.tool != SHELL and "*" not in rule.tool:
-        return bool(words) and fnmatchcase(words[-1], rule.pattern)
+    if rule.tool != SHELL and risk.operand and fnmatchcase(risk.operand, rule.pattern):
+        return True
     return command_matches(rule.pattern, words)
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from fakes.runs import results_of
 
+from harness.approval.matching import Coverage, Target, affects
+from harness.approval.places import Places
 from harness.approval.rules import parse_rule
 from harness.approval.store import RuleStore
 from harness.messages import JsonObject
@@ -229,3 +231,27 @@ async def test_rules_for_edit_file_cover_the_edits_of_the_dialect(make_agent, tm
     assert "denied" in results[2].text
     assert "denied" in results[3].text
     assert (tmp_path / "a.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "arguments", "is_match"),
+    [
+        ("read_file(secret/**)", "open", {"path": "secret/a"}, True),
+        ("read_file(secret/**)", "count_tokens", {"file_path": "secret/a"}, True),
+        ("grep(secret/**)", "search_file", {"search_term": "x", "file": "secret/a"}, True),
+        ("grep(secret/**)", "search_dir", {"search_term": "x", "dir": "secret"}, True),
+        ("find_files(secret/**)", "find_file", {"file_name": "*", "dir": "secret"}, True),
+        ("edit_file(secret/**)", "delete_text", {"path": "secret/a", "text_to_delete": "x"}, True),
+        ("write_file(secret/**)", "create_file", {"path": "secret/a", "content": "x"}, True),
+        ("run_command(rm:*)", "run_command", {"command": "rm -r x"}, True),
+        ("run_command(test*)", "run_command", {"command": "python x.py tests"}, False),
+    ],
+)
+def test_rules_for_the_tools_of_cinch_and_for_these_cover_their_calls(
+    tmp_path: Path, rule: str, name: str, arguments: JsonObject, is_match: bool
+):
+    tool = next(each for each in cats_tools() if each.name == name)
+    target = Target(name, tool.risk(tool.validate(arguments)), Places(tmp_path))
+
+    assert bool(Coverage(target, [parse_rule(rule)]).find()) is is_match
+    assert affects(parse_rule(rule, "deny"), target) is is_match

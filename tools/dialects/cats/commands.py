@@ -63,7 +63,8 @@ class CountTokensTool(CatsTool[CountTokensParameters]):
     Arguments = CountTokensParameters
 
     def risk_of(self, arguments: CountTokensParameters) -> Risk:
-        return Risk("read", paths=(arguments.file_path,)) if arguments.file_path else Risk("none")
+        path = arguments.file_path
+        return Risk("read", paths=(path,), rule_name="read_file") if path else Risk("none")
 
     async def execute(self, arguments: CountTokensParameters, context: ToolContext) -> ToolOutput:
         text = arguments.content

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import PathAccess, Risk
@@ -28,7 +29,7 @@ class FindFileTool(CatsTool[FindFileParameters]):
     Arguments = FindFileParameters
 
     def risk_of(self, arguments: FindFileParameters) -> Risk:
-        return Risk("read", accesses=(PathAccess(arguments.dir, "list"),))
+        return Risk("read", accesses=(PathAccess(arguments.dir, "list"),), rule_name="find_files")
 
     async def execute(self, arguments: FindFileParameters, context: ToolContext) -> ToolOutput:
         return await FindTool().execute(
@@ -49,9 +50,7 @@ class SearchFileTool(CatsTool[SearchFileParameters]):
 
     def risk_of(self, arguments: SearchFileParameters) -> Risk:
         path = arguments.file or self.window.path
-        return Risk(
-            "read", accesses=(PathAccess(path, "search", skips_secrets=True),) if path else (), access="exclusive"
-        )
+        return replace(_risk(path), access="exclusive")
 
     async def execute(self, arguments: SearchFileParameters, context: ToolContext) -> ToolOutput:
         path = arguments.file or self.window.path
@@ -72,10 +71,15 @@ class SearchDirTool(CatsTool[SearchDirParameters]):
     Arguments = SearchDirParameters
 
     def risk_of(self, arguments: SearchDirParameters) -> Risk:
-        return Risk("read", accesses=(PathAccess(arguments.dir, "search", skips_secrets=True),))
+        return _risk(arguments.dir)
 
     async def execute(self, arguments: SearchDirParameters, context: ToolContext) -> ToolOutput:
         return await GrepTool().execute(_literal(arguments.search_term, arguments.dir), context)
+
+
+def _risk(path: str) -> Risk:
+    accesses = (PathAccess(path, "search", skips_secrets=True),) if path else ()
+    return Risk("read", accesses=accesses, rule_name="grep")
 
 
 def _literal(text: str, path: str) -> GrepParameters:

@@ -87,7 +87,7 @@ class WindowTool(CatsTool[P]):
     def risk_of(self, arguments: P) -> Risk:
         path = getattr(arguments, "path", self.window.path)
         # The order of calls matters, since each moves the window.
-        return Risk("read", paths=(path,) if path else (), access="exclusive")
+        return Risk("read", paths=(path,) if path else (), access="exclusive", rule_name="read_file")
 
     async def shown(self, context: ToolContext, note: str = "") -> ToolOutput:
         """Return the lines in the window; the file counts as read."""

@@ -43,9 +43,9 @@ class PackageTools:
         return tools
 
 
-def package_tools() -> PackageObjects[tuple[Tool, ...]]:
-    """Return the tools of packages, several for one entry point."""
-    return PackageObjects(TOOLS, PackageTools(reserved_tool_names()))
+def package_tools(others: Sequence[Tool] = ()) -> PackageObjects[tuple[Tool, ...]]:
+    """Return the tools of packages, several for one entry point; none has the name of one of the others."""
+    return PackageObjects(TOOLS, PackageTools(reserved_tool_names() | {tool.name for tool in others}))
 
 
 def package_hooks() -> PackageObjects[Hooks]:

@@ -59,9 +59,9 @@ class _PackageParts(NamedTuple):
     problems: Sequence[str]
 
     @classmethod
-    def load(cls) -> _PackageParts:
-        """Import the packages, if there are any."""
-        tools, hooks = package_tools(), package_hooks()
+    def load(cls, own: Sequence[Tool]) -> _PackageParts:
+        """Import the packages, if there are any; `own` are the tools of cinch."""
+        tools, hooks = package_tools(own), package_hooks()
         usable = [tool for each in tools.usable() for tool in each]
         return cls(usable, hooks.usable(), [*tools.problems(), *hooks.problems()])
 
@@ -113,9 +113,10 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     kept_in = project_dir(options.paths.state, root) if options.keep_session else spill_dir
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,), trash=kept_in / "trash")
     folder = await read_folder(options, settings, root)
-    packages = await asyncio.to_thread(_PackageParts.load)
     servers = AgentLanguageServers(options, settings, is_trusted=folder.trust.is_trusted)
-    available = [*_tools(options, settings, keys, model, servers), *packages.tools]
+    own = _tools(options, settings, keys, model, servers)
+    packages = await asyncio.to_thread(_PackageParts.load, own)
+    available = [*own, *packages.tools]
     rules, warnings = load_rules(options, settings, root)
     access, roles = SkillAccess(options, settings, workspace, rules), SubagentRoles(folder)
     tools = roles.with_subagents(access.tools([each for each in available if is_enabled(each, settings)], folder))

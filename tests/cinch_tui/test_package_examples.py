@@ -177,6 +177,18 @@ def test_broken_tools_hooks_and_commands_are_reported_at_the_start_and_others_wo
     assert "the command 'title' of the package" in plain.stdout.replace("\n", " ")
 
 
+def test_tool_of_a_package_with_a_name_of_the_dialect_is_reported(tmp_path: Path):
+    code = "def goto(place: str) -> str:\n    'Goes there.'\n    return place\n"
+    installed = install(tmp_path / "packages", "goto", code, group="cinch.tools")
+
+    with ModelServer([Reply("Done.")]) as server:
+        start = ("-p", "Hi", "-m", "openai-chat/m", "--base-url", server.openai_url)
+        done = cinch(*start, cwd=tmp_path, installed=installed, CINCH_TOOLS_DIALECT="cats")
+
+    assert done.stdout == "Done.\n", done.stderr
+    assert "another tool is named 'goto'" in done.stderr
+
+
 def test_app_with_a_broken_theme_starts_with_another_and_says_why(broken: Path):
     code = THEME.replace("print(app.theme, app.current_theme.background)", "print(app.theme, app._options.notices)")
 

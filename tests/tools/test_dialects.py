@@ -99,6 +99,22 @@ async def test_requests_have_names_schemas_and_history_of_the_dialect(agent: Age
     assert [block["name"] for block in used] == ["Read", "Edit", "Bash", "TodoWrite", "Grep", "Bash"]
 
 
+async def test_name_of_the_dialect_that_another_tool_has_is_left_to_it(agent: Agent, server: ModelServer):
+    def read(file_path: str) -> str:
+        """Reads aloud."""
+        return f"read {file_path} aloud"
+
+    read.__name__ = "Read"
+    agent.set_tools([*agent.state.tools, read])
+    await agent.prompt("go")
+
+    names = [tool["name"] for tool in server.requests[0].body["tools"]]
+    assert {"Read", "read_file", "Edit"} <= set(names)
+    assert len(set(names)) == len(names)
+    assert results_of(agent)[0].tool_name == "Read"
+    assert server.requests[0].body["system"][0]["text"].startswith("Use read_file.")
+
+
 def test_first_entry_that_fits_a_model_chooses_its_dialect():
     openai, anthropic = ModelSpec("openai", "gpt-5"), ModelSpec("anthropic", "a")
     choose = chosen_dialect(["openai/*=cinch", "claude"], openai)

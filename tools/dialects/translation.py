@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Set
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -66,7 +66,20 @@ class RenamedTools(Dialect):
     def name(self) -> str:
         return self._name
 
-    async def stream(self, provider: Provider, request: Request) -> AsyncIterator[Delta]:
+    def stream(self, provider: Provider, request: Request) -> AsyncIterator[Delta]:
+        taken = self._own.keys() & {each.name for each in request.tools}
+        return self._without(taken).translated(provider, request)
+
+    def _without(self, taken: Set[str]) -> RenamedTools:
+        """Return the dialect without names that other tools have, whose counterparts keep the names of cinch."""
+        if not taken:
+            return self
+        tools = {own: each for own, each in self._tools.items() if each.name not in taken}
+        mentions = {own: name for own, name in self._mentions.items() if name not in taken}
+        return RenamedTools(self._name, tools, mentions)
+
+    async def translated(self, provider: Provider, request: Request) -> AsyncIterator[Delta]:
+        """Stream the reply to a request whose tools have none of the names of the dialect."""
         deltas = provider.stream(self._sent(request))
         arguments: dict[int, _Arguments] = {}
         try:

@@ -22,7 +22,6 @@ from harness.approval.modes import PLAN, ApprovalMode
 from harness.concurrency import cancel_tasks
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject, ToolCall, synthetic
-from harness.ports.tool import Tool
 from harness.risk import Risk
 
 logger = logging.getLogger(__name__)
@@ -44,12 +43,10 @@ class HookCall(Struct, frozen=True):
     """Arguments, as Claude Code names them."""
     arguments: JsonObject
     """Validated arguments."""
-    tool: Tool | None
-    """The tool; None for one that is offered in this run only."""
-
-    def risk(self) -> Risk | None:
-        """Return the risk assessment; None if there is none."""
-        return self.tool.risk(self.arguments) if self.tool else None
+    names: frozenset[str]
+    """Names that matchers may use."""
+    risk: Risk | None
+    """Risk assessment; None for invalid arguments, and for a tool that is offered in this run only."""
 
 
 class HookTrial(Struct, frozen=True):
@@ -103,14 +100,16 @@ class HookDispatcher:
     def call_of(self, call: ToolCall) -> HookCall:
         """Return a call as hooks see it: with the arguments as they count, however the model has spelled them."""
         tool = next((each for each in self.agent.state.known_tools if each.name == call.name), None)
-        arguments = call.arguments
+        arguments, risk = call.arguments, None
         if tool is not None:
             try:
                 arguments = validated(tool, arguments)
+                risk = tool.risk(arguments)
             except InvalidArguments:
                 logger.debug("hooks see the arguments of %s as the model sent them", call.name)
-        name, given = claude_call(call.name, arguments, self._place.cwd)
-        return HookCall(name, given, arguments, tool)
+        name, given = claude_call(call.name, arguments, self._place.cwd, risk)
+        names = names_of(call.name) | (names_of(risk.rule_name) if risk and risk.rule_name else frozenset[str]())
+        return HookCall(name, given, arguments, names, risk)
 
     async def dispatch_call(self, event: HookEvent, call: ToolCall, seen: HookCall, fields: JsonObject) -> HookReply:
         """Run the hooks of an event that is about a call, and return their decision.
@@ -121,7 +120,7 @@ class HookDispatcher:
             seen: The call as hooks see it.
             fields: Further fields of the event.
         """
-        found = self._conditional(self._matching(event, names_of(call.name)), call.name, seen)
+        found = self._conditional(self._matching(event, seen.names), call.name, seen)
         about: JsonObject = {"tool_name": seen.name, "tool_input": seen.given, "tool_use_id": call.id}
         return await self._run(event, found, {**about, **fields})
 
@@ -167,7 +166,7 @@ class HookDispatcher:
             fields: JsonObject = {"tool_name": seen.name, "tool_input": seen.given, "tool_use_id": "sample"}
             fields |= {"tool_response": ""} if event == "PostToolUse" else {}
             fields |= {"error": "Exit code 1", "is_interrupt": False} if event == "PostToolUseFailure" else {}
-            found = self._conditional(self._matching(event, names_of(own)), own, seen)
+            found = self._conditional(self._matching(event, seen.names), own, seen)
         else:
             fields = sample_fields(event)
             found = [each for each in self._matching(event, (sample_kind(fields),)) if not each.condition]
@@ -187,11 +186,7 @@ class HookDispatcher:
 
     def _conditional(self, handlers: Iterable[HookHandler], tool: str, seen: HookCall) -> list[HookHandler]:
         """Return the hooks whose conditions a call matches."""
-        found = list(handlers)
-        if not any(each.condition for each in found):
-            return found
-        risk, root = seen.risk(), str(self._place.cwd)
-        return [each for each in found if applies(each, tool, risk, root)]
+        return [each for each in handlers if applies(each, tool, seen.risk, str(self._place.cwd))]
 
     async def _run(self, event: HookEvent, handlers: Sequence[HookHandler], fields: JsonObject) -> HookReply:
         if not handlers:

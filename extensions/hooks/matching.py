@@ -67,10 +67,11 @@ def applies(handler: HookHandler, tool: str, risk: Risk | None, root: str) -> bo
     found = _CONDITION.fullmatch(handler.condition.strip())
     if found is None or risk is None:
         return True
-    if tool not in tools_named(found["tool"]):
+    named = next((each for each in (tool, risk.rule_name) if each in tools_named(found["tool"])), None)
+    if named is None:
         return False
-    rule = _rule(tool, found["pattern"] or "")
-    if rule is None or (tool == SHELL and not risk.commands):
+    rule = _rule(named, found["pattern"] or "")
+    if rule is None or (named == SHELL and not risk.commands):
         return True
     return affects(rule, Target(tool, risk, Places(root)))
 

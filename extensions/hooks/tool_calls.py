@@ -11,6 +11,8 @@ from pathlib import Path
 
 from harness.approval.claude_tools import CLAUDE_TOOLS, claude_name
 from harness.messages import JsonObject, JsonValue, ToolResult
+from harness.permissions import SHELL
+from harness.risk import Risk
 from harness.views import TerminalView
 
 _FILE = "file_path"
@@ -18,14 +20,20 @@ _TIMES = ("timeout",)
 """Arguments in milliseconds, which are seconds in cinch."""
 
 
-def claude_call(tool: str, arguments: JsonObject, root: Path) -> tuple[str, JsonObject]:
+def claude_call(tool: str, arguments: JsonObject, root: Path, risk: Risk | None = None) -> tuple[str, JsonObject]:
     """Return name and arguments of a call in Claude Code.
+
+    A tool that does what another one does, such as a git tool, which runs a command line, is shown as that one.
 
     Args:
         tool: Name of the tool.
         arguments: Validated arguments.
         root: Workspace root.
+        risk: Risk assessment of the call; None if it could not be assessed.
     """
+    if risk is not None and claude_name(risk.rule_name) != risk.rule_name:
+        tool = risk.rule_name
+        arguments = {"command": risk.subject, **arguments} if tool == SHELL else arguments
     name = _name(tool, arguments)
     theirs = {ours: key for key, ours in _names(name).items()}
     given: JsonObject = {}
@@ -37,23 +45,22 @@ def claude_call(tool: str, arguments: JsonObject, root: Path) -> tuple[str, Json
     return name, given
 
 
-def own_arguments(tool: str, arguments: JsonObject, updated: JsonObject, root: Path) -> JsonObject:
+def own_arguments(name: str, given: JsonObject, arguments: JsonObject, updated: JsonObject) -> JsonObject:
     """Return the arguments that a hook wants for a call, as the tool names them.
 
     Args:
-        tool: Name of the tool.
+        name: Name of the call in Claude Code.
+        given: Its arguments there, as the hook received them.
         arguments: Validated arguments of the call.
         updated: What the hook returned in place of them.
-        root: Workspace root.
     """
-    name, given = claude_call(tool, arguments, root)
     names = _names(name)
     wanted: JsonObject = {}
     for key, value in updated.items():
         ours = names.get(key, key)
-        if key in given and given[key] == value and ours in arguments:
-            # As written by the model: a relative path stays relative.
-            wanted[ours] = arguments[ours]
+        if key in given and given[key] == value:
+            # As written by the model: a relative path stays relative. The tool may not have it at all.
+            wanted |= {ours: arguments[ours]} if ours in arguments else {}
         elif key in _TIMES and ours in arguments and _is_number(value):
             wanted[ours] = float(str(value)) / 1000
         else:

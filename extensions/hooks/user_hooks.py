@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from extensions.hooks.config import HookEvent
-from extensions.hooks.dispatch import HookDispatcher, context_text
+from extensions.hooks.dispatch import HookCall, HookDispatcher, context_text
 from extensions.hooks.replies import HookReply
 from extensions.hooks.session import HookSession
 from extensions.hooks.tool_calls import claude_response, own_arguments
@@ -98,7 +98,7 @@ class UserHooks(Hooks):
         self._seen.add(call.id)
         if self._main._stop is not None:
             return (Block(_STOPPED_BEFORE),)
-        if not self._dispatcher.listens("PreToolUse", tool=call.name):
+        if not self._dispatcher.listens("PreToolUse"):
             return ()
         seen = self._dispatcher.call_of(call)
         reply = await self._dispatcher.dispatch_call("PreToolUse", call, seen, self._about())
@@ -106,7 +106,7 @@ class UserHooks(Hooks):
         if reply.context:
             verdicts.append(Inject(context_text("PreToolUse", reply.context)))
         if reply.updated_input is not None:
-            arguments = own_arguments(call.name, seen.arguments, reply.updated_input, self._dispatcher.cwd)
+            arguments = own_arguments(seen.name, seen.given, seen.arguments, reply.updated_input)
             verdicts += [Modify(arguments)] if arguments != seen.arguments else []
         if self._stops(reply):
             verdicts.append(Block(f"A hook stopped the run: {reply.stop_reason or 'no reason given'}"))
@@ -116,10 +116,12 @@ class UserHooks(Hooks):
         return self._dispatcher.listens("PreToolUse", tool=tool_name)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> Inject | None:
-        event = _event_after(call, result)
-        if event is None or call.id not in self._seen or not self._dispatcher.listens(event, tool=call.name):
+        if call.id not in self._seen or not self._dispatcher.listens("PostToolUse", "PostToolUseFailure"):
             return None
         seen = self._dispatcher.call_of(call)
+        event = _event_after(seen, result)
+        if event is None:
+            return None
         outcome: JsonObject = (
             {"tool_response": claude_response(seen.name, seen.given, result)}
             if event == "PostToolUse"
@@ -222,12 +224,12 @@ def _on_permission(reply: HookReply) -> Sequence[OneCallVerdict]:
             return ()
 
 
-def _event_after(call: ToolCall, result: ToolResult) -> HookEvent | None:
+def _event_after(seen: HookCall, result: ToolResult) -> HookEvent | None:
     """Return the event after a call; None if it was not executed or the user interrupted it."""
     details = result.details or {}
     if details.get("denied") or was_interrupted(result) or (result.is_error and result.text in _NEVER_RAN):
         return None
-    failed = result.is_error or (call.name == "bash" and details.get("exit_code") not in (0, None))
+    failed = result.is_error or (seen.name == "Bash" and details.get("exit_code") not in (0, None))
     return "PostToolUseFailure" if failed else "PostToolUse"
 
 

@@ -52,7 +52,7 @@ TOUR = "demo/tour"
 
 
 class _PackageParts(NamedTuple):
-    """Parts of the agent that installed packages add."""
+    """Parts of the agent, with those that installed packages add."""
 
     tools: Sequence[Tool]
     hooks: Sequence[Hooks]
@@ -62,7 +62,7 @@ class _PackageParts(NamedTuple):
     def load(cls, own: Sequence[Tool]) -> _PackageParts:
         """Import the packages, if there are any; `own` are the tools of cinch."""
         tools, hooks = package_tools(own), package_hooks()
-        usable = [tool for each in tools.usable() for tool in each]
+        usable = [*own, *(tool for each in tools.usable() for tool in each)]
         return cls(usable, hooks.usable(), [*tools.problems(), *hooks.problems()])
 
 
@@ -114,12 +114,10 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,), trash=kept_in / "trash")
     folder = await read_folder(options, settings, root)
     servers = AgentLanguageServers(options, settings, is_trusted=folder.trust.is_trusted)
-    own = _tools(options, settings, keys, model, servers)
-    packages = await asyncio.to_thread(_PackageParts.load, own)
-    available = [*own, *packages.tools]
+    packages = await asyncio.to_thread(_PackageParts.load, _tools(options, settings, keys, model, servers))
     rules, warnings = load_rules(options, settings, root)
     access, roles = SkillAccess(options, settings, workspace, rules), SubagentRoles(folder)
-    tools = roles.with_subagents(access.tools([each for each in available if is_enabled(each, settings)], folder))
+    tools = roles.with_subagents(access.tools([each for each in packages.tools if is_enabled(each, settings)], folder))
     fallback, summarizers = await asyncio.to_thread(_other_models, settings, keys)
     reminders, path_instructions = _instruction_sources(folder, root, options)
     here = replace(

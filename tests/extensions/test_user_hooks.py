@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import time
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -21,10 +20,8 @@ from extensions.hooks.config import HookEvent
 from extensions.hooks.dispatch import CONTINUATIONS, MOST_CONTINUATIONS
 from harness.approval.modes import EXECUTE, PLAN, Mode
 from harness.events import AgentEnd, HookRan
-from harness.messages import JsonObject
 from harness.user_requests import Denied
-from providers.demo import Call, Reply
-from tools.dialects.cats.tools import cats_tools
+from providers.demo import Reply
 
 LOOK = calls("bash", command="echo looked")
 
@@ -38,55 +35,6 @@ async def test_call_is_denied_with_the_reason_of_exit_code_2(tmp_path: Path):
 
     [result] = results_of(hooked.agent)
     assert (result.text, result.is_error) == ("Blocked by a hook: not today", True)
-
-
-@pytest.mark.parametrize("extra", [{}, {"depends_on": []}])
-async def test_hook_sees_the_arguments_as_they_count(tmp_path: Path, extra: JsonObject):
-    seen = tmp_path / "seen.json"
-    script = Reply((Call("bash", {"cmd": "touch made", **extra}),))
-    hooked = HookedAgent(tmp_path, {"PreToolUse": [group(command(f"cat > {seen}"), matcher="Bash")]}, script, "ok")
-
-    await hooked.agent.prompt("go")
-
-    assert json.loads(seen.read_text())["tool_input"]["command"] == "touch made"
-    assert "depends_on" not in seen.read_text()
-
-
-@pytest.mark.parametrize("condition", [{}, {"if": "Bash(git branch:*)"}])
-async def test_hook_for_commands_sees_the_command_line_of_a_git_tool(tmp_path: Path, condition: dict[str, str]):
-    blocking = command("grep -o 'git branch [a-z]*' >&2; exit 2", **condition)
-    hooks = {"PreToolUse": [group(blocking, matcher="Bash")]}
-    hooked = HookedAgent(tmp_path, hooks, calls("git_branch", create="new"), "ok")
-
-    await hooked.agent.prompt("go")
-
-    assert results_of(hooked.agent)[0].text == "Blocked by a hook: git branch new"
-
-
-@pytest.mark.parametrize(
-    ("matcher", "name", "arguments", "seen"),
-    [
-        ("Bash", "run_command", {"command": "ls"}, {"command": "ls"}),
-        ("Write", "create_file", {"path": "a", "content": "x"}, {"file_path": "/a", "content": "x"}),
-        ("Edit", "delete_text", {"path": "a", "text_to_delete": "x"}, {"file_path": "/a", "text_to_delete": "x"}),
-        ("Read", "open", {"path": "a"}, {"file_path": "/a"}),
-    ],
-)
-async def test_hook_sees_tools_of_another_dialect_as_those_that_do_the_same(
-    tmp_path: Path, matcher: str, name: str, arguments: JsonObject, seen: JsonObject
-):
-    file = tmp_path / "seen.json"
-    hooks = {"PreToolUse": [group(command(f"cat > {file}"), matcher=matcher)]}
-    hooked = HookedAgent(tmp_path, hooks, Reply((Call(name, arguments),)), "ok")
-    hooked.agent.set_tools(cats_tools())
-
-    await hooked.agent.prompt("go")
-
-    event = json.loads(file.read_text())
-    assert event["tool_name"] == matcher
-    assert event["tool_input"] == {
-        key: f"{tmp_path}{value}" if key == "file_path" else value for key, value in seen.items()
-    }
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from extensions.hooks.session import HookSession
     from extensions.locations import Level
     from harness.agent.agent import Agent
-    from harness.messages import JsonValue
+    from harness.messages import JsonValue, ModelSpec, Usage
     from harness.ports.hooks import Hooks
+    from harness.ports.provider import Model
 
 
 class AgentHooks:
@@ -35,6 +36,8 @@ class AgentHooks:
     def __init__(self, agent: Agent) -> None:
         self.transcript: Callable[[], str] = lambda: ""
         """Returns the path of the session file; empty if it is not saved."""
+        self.connect: Callable[[str], Awaitable[Model | None]] | None = None
+        """Connects a model for small tasks, as `Assembly.connect_cheap` does."""
         self.loaded: LoadedHooks | None = None
         """All hooks in files; None if there are none."""
         self.session: HookSession | None = None
@@ -123,6 +126,7 @@ class AgentHooks:
         from cinch_tui.user_input import user_input_of
         from cinch_tui.web_options import secret_variables
         from extensions.hooks.dispatch import HookDispatcher
+        from extensions.hooks.model_hooks import HookModels
         from extensions.hooks.running import HookPlace
         from extensions.hooks.session import HookSession
         from harness.instructions.loading import project_root
@@ -130,9 +134,21 @@ class AgentHooks:
 
         root = self._agent.workspace.root
         environment = command_environment(os.environ, secret_variables())
-        place = HookPlace(root, project_root(root), environment)
+        place = HookPlace(root, project_root(root), environment, HookModels(self._model, self._count))
         dispatcher = HookDispatcher(self._agent, handlers, place, lambda: self.transcript())
         return HookSession(dispatcher, lambda message: user_input_of(message).text, has_user=not self._is_headless)
+
+    async def _model(self, name: str) -> Model | None:
+        """Connect the model that a hook asks; that of the agent if its provider has no small one."""
+        if self.connect is None:
+            return None
+        return await self.connect(name) or await self.connect(self._agent.state.model.spec.name)
+
+    def _count(self, spec: ModelSpec, usage: Usage) -> None:
+        from harness.events import UsageAdded
+
+        self._agent.state.ledger.add(spec.name, usage)
+        self._agent.publish(UsageAdded(model=spec.name, usage=usage, source="hook"))
 
     @property
     def _is_headless(self) -> bool:

@@ -172,6 +172,7 @@ UsageSource: TypeAlias = Literal[
     "handoff",
     "sampling",
     "task",
+    "hook",
 ]
 """Use of tokens that belong to no reply in the history; `aborted` is a reply that was discarded; empty: unknown."""
 

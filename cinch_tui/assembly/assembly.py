@@ -90,11 +90,21 @@ class Assembly(Struct):
     async def connect_cheap(self, name: str = "") -> Model | None:
         """Connect a model for small tasks: the named one, else the cheap one of the provider in use, if it is known.
 
+        The name may be that of a family of Claude, such as `haiku`.
+
         Raises:
             ConfigError: the model is not available.
         """
-        name = name or small_model(self.agent.state.model.spec, self.keys)
-        return await asyncio.to_thread(self.connect, name, "off") if name else None
+        return await asyncio.to_thread(self._connect_cheap, name)
+
+    def _connect_cheap(self, name: str) -> Model | None:
+        spec = self.agent.state.model.spec
+        name = name or small_model(spec, self.keys)
+        if name.isalpha():
+            from cinch_tui.models.offers import family_model  # it reads the price data
+
+            name = family_model(name, spec.provider) or name
+        return self.connect(name, "off") if name else None
 
     def prepare(self, model: Model) -> None:
         """Report replayed requests that differ from recorded ones; cache the price lookup, which is slow, for a day."""

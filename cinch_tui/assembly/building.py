@@ -92,6 +92,7 @@ async def assemble(
     assembly.warnings.extend(await assembly.load_tasks())
     assembly.tasks.choose(options.task)
     assembly.hooks.transcript = lambda: str(assembly.session_file or "")
+    assembly.hooks.connect = assembly.connect_cheap
     assembly.warnings.extend(await assembly.hooks.load(options, assembly.folder))
     assembly.warnings.extend(await assembly.scripts.load(options, settings, assembly.folder.roots))
     state = assembly.agent.state

@@ -42,6 +42,8 @@ def _line(handler: HookHandler) -> str:
         about.insert(0, f"matches {_code(handler.matcher)}")
     if handler.condition:
         about.append(f"if {_code(handler.condition)}")
+    if handler.prompt:
+        about.append(f"asks {_code(handler.model)}" if handler.model else "asks a small model")
     if handler.event == "TurnsElapsed":
         about.append(f"every {handler.turns} turns")
     if handler.in_background:
@@ -54,6 +56,7 @@ def _line(handler: HookHandler) -> str:
 def _trial(trial: HookTrial) -> Iterator[str]:
     output, reply = trial.output, trial.reply
     ended = f"exit code {output.exit_code}" if output.exit_code is not None else "did not run to its end"
+    ended = "a model answered" if output.is_answer else ended
     yield f"{_code(trial.handler.target)}: {ended}, {output.duration:.2f} s"
     yield ""
     decision = reply.permission or ("stop the run" if reply.stops else "none")

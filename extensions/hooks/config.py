@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from harness.messages import JsonObject, JsonValue
 from http_client.addresses import shown_address
@@ -33,6 +34,8 @@ EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 _BY_NAME: Mapping[str, HookEvent] = {event: event for event in EVENTS}
 RUN_EVENTS = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure", "PreCompact", "Stop", "TurnsElapsed"))
 """Events of one run, for which skills, commands and subagents may have hooks."""
+PROMPT_EVENTS = RUN_EVENTS | {"UserPromptSubmit", "SubagentStop"}
+"""Events that a hook of type `prompt` can decide about."""
 TOOL_EVENTS: tuple[HookEvent, ...] = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 # fmt: off
 OTHER_EVENTS = frozenset((
@@ -46,7 +49,7 @@ OTHER_EVENTS = frozenset((
 
 MANAGED = "managed"
 """Level of the administrator's file."""
-TIMEOUT_S = 60.0
+TIMEOUT_S, PROMPT_TIMEOUT_S = 60.0, 30.0
 LONGEST_TIMEOUT_S = 600.0
 END_TIMEOUT_S, LONGEST_END_TIMEOUT_S = 1.5, 60.0
 """Time limit at SessionEnd, which delays quitting, and its maximum."""
@@ -72,7 +75,7 @@ class HookSource(Struct, frozen=True):
 
 
 class HookHandler(Struct, frozen=True):
-    """A command or an endpoint, with the event it is for."""
+    """A command, an endpoint or a question to a model, with the event it is for."""
 
     event: HookEvent
     """Event at which it runs."""
@@ -83,7 +86,7 @@ class HookHandler(Struct, frozen=True):
     condition: str = ""
     """Permission rule that calls must match."""
     command: str = ""
-    """Shell command, or with `args` a program; empty for an endpoint."""
+    """Shell command, or with `args` a program; empty for others."""
     args: tuple[str, ...] | None = None
     """Arguments of the program, which runs without a shell; None for a shell command."""
     url: str = ""
@@ -102,10 +105,16 @@ class HookHandler(Struct, frozen=True):
     """True to report exit code 2 of a hook in the background to the model."""
     turns: int = TURNS
     """Number of turns after which TurnsElapsed runs it."""
+    prompt: str = ""
+    """Question to a model; `$ARGUMENTS` in it stands for the event."""
+    model: str = ""
+    """Model that is asked; empty for the small one of the provider in use."""
 
     @property
     def target(self) -> str:
-        """The command line, or the address."""
+        """The command line, the address, or the question."""
+        if self.prompt:
+            return self.prompt
         return shown_address(self.url) if self.url else " ".join((self.command, *(self.args or ())))
 
     @property
@@ -113,12 +122,12 @@ class HookHandler(Struct, frozen=True):
         """Time limit in seconds."""
         if self.event == "SessionEnd":
             return min(self.timeout_s or END_TIMEOUT_S, LONGEST_END_TIMEOUT_S)
-        return self.timeout_s or TIMEOUT_S
+        return self.timeout_s or (PROMPT_TIMEOUT_S if self.prompt else TIMEOUT_S)
 
     @property
     def identity(self) -> tuple[object, ...]:
         """Equal for hooks that do the same: only one of them runs."""
-        return (self.command, self.args, self.url, self.condition, self.source.root)
+        return (self.command, self.args, self.url, self.prompt, self.model, self.condition, self.source.root)
 
 
 class LoadedHooks(Struct):
@@ -200,7 +209,7 @@ class _Reader:
         if not isinstance(matcher, str) or not _is_pattern(matcher):
             self.problem(where, f"has an invalid matcher: {matcher!r}")
             return
-        if not ({"hooks", "command", "url", "type"} & group.keys()):
+        if not ({"hooks", "command", "url", "prompt", "type"} & group.keys()):
             self.problem(where, "has no hooks")
             return
         # A group in TOML may be the hook itself.
@@ -216,8 +225,8 @@ class _Reader:
         if not isinstance(entry, dict):
             self.problem(where, "has a hook that is not a table")
             return None
-        kind = entry.get("type") or ("http" if "url" in entry else "command")
-        if kind not in ("command", "http"):
+        kind = entry.get("type") or ("http" if "url" in entry else "prompt" if "prompt" in entry else "command")
+        if kind not in ("command", "http", "prompt"):
             self._unsupported(f"{event} has a hook of type {kind!r}, which cinch does not have")
             return None
         self._left -= 1
@@ -226,7 +235,8 @@ class _Reader:
                 self.problem("hooks", f"has more than {MOST_HANDLERS} hooks; the others are not used")
             return None
         try:
-            return _handler(event, matcher, entry, self._source, is_http=kind == "http")
+            read = _asking if kind == "prompt" else _requesting if kind == "http" else _executing
+            return read(HookHandler(event, self._source, matcher), entry)
         except ValueError as error:
             self.problem(where, str(error))
             return None
@@ -235,33 +245,55 @@ class _Reader:
         self._loaded.unsupported.append(f"{self._source.path}: {text}")
 
 
-def _handler(event: HookEvent, matcher: str, entry: JsonObject, source: HookSource, *, is_http: bool) -> HookHandler:
-    """Return the hook that an entry declares.
+def _executing(handler: HookHandler, entry: JsonObject) -> HookHandler:
+    """Return a hook with the command that an entry declares; raises as `_with_limits`."""
+    command, wakes = _text(entry, "command"), entry.get("asyncRewake") is True
+    if not command.strip():
+        raise ValueError("has a hook without a command")
+    return replace(
+        _with_limits(handler, entry),
+        command=command,
+        args=None if entry.get("args") is None else tuple(_texts(entry, "args")),
+        in_background=wakes or entry.get("async") is True,
+        wakes=wakes,
+    )
+
+
+def _requesting(handler: HookHandler, entry: JsonObject) -> HookHandler:
+    """Return a hook with the endpoint that an entry declares; raises as `_with_limits`."""
+    url = _text(entry, "url")
+    if not re.match(r"https?://[^/]", url):
+        raise ValueError("needs a url that begins with https:// or http://")
+    return replace(
+        _with_limits(handler, entry),
+        url=url,
+        headers=_headers(entry.get("headers")),
+        variables=frozenset(_texts(entry, "allowedEnvVars")),
+        allow_http=entry.get("allow_http") is True,
+    )
+
+
+def _asking(handler: HookHandler, entry: JsonObject) -> HookHandler:
+    """Return a hook with the question that an entry declares; raises as `_with_limits`."""
+    prompt = _text(entry, "prompt")
+    if not prompt.strip():
+        raise ValueError("has a hook without a prompt")
+    if handler.event not in PROMPT_EVENTS:
+        raise ValueError(f"has a hook of type prompt, which decides nothing at {handler.event}")
+    return replace(_with_limits(handler, entry), prompt=prompt, model=_text(entry, "model"))
+
+
+def _with_limits(handler: HookHandler, entry: JsonObject) -> HookHandler:
+    """Return a hook with the keys of all types.
 
     Raises:
         ValueError: A value is missing or of the wrong type; the text continues a sentence about the entry.
     """
-    command, url = _text(entry, "command"), _text(entry, "url")
-    if is_http and not re.match(r"https?://[^/]", url):
-        raise ValueError("needs a url that begins with https:// or http://")
-    if not is_http and not command.strip():
-        raise ValueError("has a hook without a command")
-    wakes = entry.get("asyncRewake") is True
-    return HookHandler(
-        event,
-        source,
-        matcher,
-        _text(entry, "if"),
-        "" if is_http else command,
-        None if entry.get("args") is None else tuple(_texts(entry, "args")),
-        url if is_http else "",
-        _headers(entry.get("headers")),
-        frozenset(_texts(entry, "allowedEnvVars")),
-        entry.get("allow_http") is True,
-        _number(entry, "timeout", LONGEST_TIMEOUT_S),
-        not is_http and (wakes or entry.get("async") is True),
-        wakes,
-        int(_number(entry, "turns", 1_000_000) or TURNS),
+    return replace(
+        handler,
+        condition=_text(entry, "if"),
+        timeout_s=_number(entry, "timeout", LONGEST_TIMEOUT_S),
+        turns=int(_number(entry, "turns", 1_000_000) or TURNS),
     )
 
 

@@ -46,6 +46,8 @@ class HookOutput(Struct, frozen=True):
     """Seconds."""
     failure: str = ""
     """Reason it did not run to its end; empty if it did."""
+    is_answer: bool = False
+    """True if standard output is the answer of a model: `{"ok": …}`."""
 
 
 class HookReply(Struct, frozen=True):
@@ -77,6 +79,8 @@ def read_reply(event: HookEvent, output: HookOutput) -> HookReply:
     """Return the decision in the output of a hook."""
     if output.failure:
         return HookReply(problem=output.failure)
+    if output.is_answer:
+        return _from_answer(output.stdout)
     text = output.stdout.strip()
     data = _json_object(text)
     blocks = output.exit_code == BLOCKED
@@ -123,10 +127,22 @@ def _json_object(text: str) -> JsonObject | None:
     if not text.startswith("{"):
         return None
     try:
-        data: JsonValue = json.loads(text)
+        # Line breaks within texts are accepted: models write them.
+        data: JsonValue = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
+
+
+def _from_answer(text: str) -> HookReply:
+    """Return the decision in the answer of a model, which may have text or a fence around its JSON."""
+    data = _json_object(text[text.find("{") : text.rfind("}") + 1]) or {}
+    if not isinstance(data.get("ok"), bool):
+        return HookReply(problem='the model did not answer with {"ok": true} or {"ok": false}')
+    if data["ok"]:
+        return HookReply()
+    reason = data.get("reason")
+    return HookReply("deny", (_clean(reason) if isinstance(reason, str) else "") or _NO_REASON)
 
 
 class _Fields:

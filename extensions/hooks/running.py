@@ -1,4 +1,4 @@
-"""Execution of one hook: a command with the event as JSON on its standard input, or a request to an endpoint."""
+"""Execution of one hook: a command with the event as JSON on its input, a request to an endpoint, or a question."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from extensions.hooks.config import LONGEST_TIMEOUT_S, HookHandler
+from extensions.hooks.model_hooks import HookModels
 from extensions.hooks.replies import HookOutput
 from harness.errors import ProviderError
 from http_client.addresses import is_loopback, shown_address
@@ -31,7 +32,7 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 class HookPlace(Struct, frozen=True):
-    """Folders and environment of hooks."""
+    """Folders, environment and models of hooks."""
 
     cwd: Path
     """Folder that the agent works in."""
@@ -39,6 +40,8 @@ class HookPlace(Struct, frozen=True):
     """Folder of the project, for hooks that belong to none."""
     environment: Mapping[str, str]
     """Environment variables, without API keys."""
+    models: HookModels | None = None
+    """Models that hooks of type `prompt` ask; None if they decide nothing."""
 
     def environment_of(self, handler: HookHandler) -> dict[str, str]:
         """Return the environment of a hook."""
@@ -77,6 +80,8 @@ class HookExecutor:
                         timeout.reschedule(asyncio.get_running_loop().time() + seconds)
                     on_detach()
 
+                if handler.prompt:
+                    return await self._ask(handler, payload)
                 if handler.url:
                     return await self._post(handler, payload)
                 return await self._execute(handler, payload, detach)
@@ -88,6 +93,10 @@ class HookExecutor:
         for pool in self._pools.values():
             await pool.close()
         self._pools.clear()
+
+    async def _ask(self, handler: HookHandler, payload: bytes) -> HookOutput:
+        models = self._place.models
+        return await models.ask(handler, payload) if models else HookOutput(failure="there is no model to ask")
 
     async def _execute(
         self, handler: HookHandler, payload: bytes, detach: Callable[[float | None], None]

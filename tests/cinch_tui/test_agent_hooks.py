@@ -15,6 +15,7 @@ from fakes.chat import chat, ready, until
 from fakes.model_server import Item, ModelServer, Reply
 from fakes.recording_host import RecordingHost
 
+from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.assembly.assembly import Assembly
 from cinch_tui.assembly.building import assemble
 from cinch_tui.cli.start import config_sources
@@ -309,3 +310,32 @@ def test_start_without_hooks_imports_nothing_for_them(project: Path):
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
 
     assert done.stdout == "[]\n"
+
+
+def test_hook_of_a_file_asks_the_model_of_the_session_if_there_is_no_small_one(project: Path):
+    claude(Path.home(), {"Stop": [{"hooks": [{"type": "prompt", "prompt": "Finished? $ARGUMENTS"}]}]})
+    script: list[Item] = [Reply("done"), Reply('{"ok": false, "reason": "write tests"}'), Reply("tests"), Reply("?")]
+
+    done, server = print_mode(project, script, "--output-format", "stream-json")
+
+    assert json.loads(done.stdout.splitlines()[-1])["result"] == "tests", done.stderr
+    assert "Finished? {" in str(server.requests[1].body["messages"])
+    assert "[Stop hook]\\nwrite tests" in str(server.requests[2].body["messages"])
+    assert "did not answer with" in done.stderr + done.stdout
+    assert [request.body["model"] for request in server.requests] == ["fake-model"] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [("", "anthropic/claude-haiku"), ("haiku", "anthropic/claude-haiku"), ("anthropic/x", "anthropic/x")],
+)
+async def test_hook_asks_the_small_model_or_the_one_it_names(project: Path, name: str, model: str):
+    configure("")
+    assembly = await assembled(project)
+    assembly.keys = KeyStore(find_paths(os.environ), {"ANTHROPIC_API_KEY": "sk-x"})
+    assembly.agent.set_model(assembly.connect("anthropic/claude-sonnet-4-5", "off"))
+
+    found = await assembly.connect_cheap(name)
+
+    assert found is not None
+    assert found.spec.name.startswith(model)

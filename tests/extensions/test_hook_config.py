@@ -27,6 +27,7 @@ def test_groups_of_claude_code_and_flat_ones_are_read():
                 {"matcher": "write_file", "command": "b", "args": ["-x"]},
             ],
             "Stop": [{"hooks": [{"type": "http", "url": "https://example.com/h", "headers": {"A": "$B"}}]}],
+            "SubagentStop": [{"hooks": [{"type": "prompt", "prompt": "done?", "model": "haiku"}]}],
             "SessionEnd": [{"command": "c"}, {"command": "d", "timeout": 9000}],
         }
     )
@@ -36,6 +37,7 @@ def test_groups_of_claude_code_and_flat_ones_are_read():
         ("PreToolUse", "Bash", "a", 5.0),
         ("PreToolUse", "write_file", "b -x", 60.0),
         ("Stop", "", "https://example.com/h", 60.0),
+        ("SubagentStop", "", "done?", 30.0),
         ("SessionEnd", "", "c", 1.5),
         ("SessionEnd", "", "d", 60.0),
     ]
@@ -50,6 +52,8 @@ MISTAKES: list[tuple[JsonValue, str]] = [
     ({"Stop": [{"hooks": [{"type": "command"}]}]}, "hooks.Stop[0] has a hook without a command"),
     ({"Stop": [{"command": "a", "timeout": "5"}]}, "needs a positive number for timeout, not '5'"),
     ({"Stop": [{"url": "ftp://x"}]}, "needs a url that begins with https:// or http://"),
+    ({"Stop": [{"type": "prompt", "command": "a"}]}, "hooks.Stop[0] has a hook without a prompt"),
+    ({"SessionStart": [{"prompt": "a"}]}, "has a hook of type prompt, which decides nothing at SessionStart"),
     ({"Stop": [{"command": "a", "args": [1]}]}, "needs a list of texts for args"),
     ({"Stop": [{"url": "https://x", "headers": {"A": "b\r\nC: d"}}]}, "needs a table of texts for headers"),
 ]
@@ -66,12 +70,12 @@ def test_mistakes_are_reported_with_their_place(events: JsonValue, problem: str)
 
 
 def test_hooks_that_only_claude_code_can_run_are_no_mistakes():
-    loaded = load({"Setup": [{"command": "a"}], "Stop": [{"hooks": [{"type": "prompt", "prompt": "ok?"}]}]})
+    loaded = load({"Setup": [{"command": "a"}], "Stop": [{"hooks": [{"type": "agent", "prompt": "ok?"}]}]})
 
     assert (loaded.handlers, loaded.problems) == ([], [])
     assert loaded.unsupported == [
         "/x/settings.json: Setup is an event that cinch does not have",
-        "/x/settings.json: Stop has a hook of type 'prompt', which cinch does not have",
+        "/x/settings.json: Stop has a hook of type 'agent', which cinch does not have",
     ]
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from extensions.hooks.config import HookSource, LoadedHooks, add_hooks
 from extensions.hooks.dispatch import HookDispatcher
+from extensions.hooks.model_hooks import HookModels
 from extensions.hooks.running import HookPlace
 from extensions.hooks.session import HookSession
 from extensions.hooks.user_hooks import PromptHooks, UserHooks
@@ -54,6 +55,7 @@ class HookedAgent:
         hooks: dict[str, Any],
         *script: Reply | str,
         has_user: bool = True,
+        models: HookModels | None = None,
         **options: Any,
     ) -> None:
         self.folder = folder
@@ -64,7 +66,7 @@ class HookedAgent:
         loaded = LoadedHooks()
         add_hooks(loaded, hooks, HookSource(folder / "settings.json", "user"))
         assert loaded.problems == []
-        place = HookPlace(folder, folder, dict(os.environ))
+        place = HookPlace(folder, folder, dict(os.environ), models)
         dispatcher = HookDispatcher(self.agent, loaded.usable, place, lambda: str(folder / "session.jsonl"))
         self.session = HookSession(dispatcher, lambda message: message.text, has_user=has_user)
         self.agent.options = replace(

@@ -19,6 +19,7 @@ _STEP = re.compile(r"^ {0,3}\d+[.)] \S", re.MULTILINE)
 _ITEM = re.compile(r"^ {0,3}(?:[-*+]|#{1,6}) \S", re.MULTILINE)
 
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
+_HOOK_CONTEXT = re.compile(r"\[(?P<event>\w+) hook\]\n(?P<text>.*\n.*)", re.DOTALL)
 
 
 def notice_of(event: events.Event) -> tuple[str, NoticeLevel] | None:
@@ -70,8 +71,22 @@ def looks_like_plan(text: str) -> bool:
     return bool(_STEP.search(text)) or len(_ITEM.findall(text)) > 1
 
 
+def hook_context(text: str) -> tuple[str, str]:
+    """Return what a hook adds to the context in several lines: a title and the lines; empty for other reminders."""
+    found = _HOOK_CONTEXT.fullmatch(text)
+    if found is None:
+        return "", ""
+    lines = found["text"].strip("\n")
+    return f"[{found['event']} hook: {lines.count(chr(10)) + 1} lines]", lines
+
+
 def reminder_title(text: str) -> str:
-    """Return what users see of a reminder to the model: its first paragraph if that is in brackets, else all of it."""
+    """Return what users see of a reminder to the model: its first paragraph if that is in brackets, else all of it.
+
+    Of what a hook adds in several lines, they see their number.
+    """
+    if title := hook_context(text)[0]:
+        return title
     title = text.partition("\n\n")[0]
     if title.startswith("["):
         return title if title.endswith("]") else text

@@ -138,6 +138,16 @@ class SummaryBlock(NoticeBlock):
         return indented(_answer_lines(self.summary, styles, max(1, width - 2)), bar, bar)
 
 
+class HookContextBlock(SummaryBlock):
+    """A notice about what a hook tells the model, folded to one line; unfolded, it shows the text below."""
+
+    def _draw_summary(self, styles: BlockStyles, width: int) -> list[StyledLine]:
+        muted = styles.on_base("muted")
+        return indented(
+            wrap_runs([(expand_tabs(self.summary), muted)], max(1, width - 2)), ("│ ", muted), ("│ ", muted)
+        )
+
+
 def summary_markdown(text: str) -> str:
     """Return a summary for the model as Markdown: its tags become headings."""
     lines = text.split("\n")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from cinch_tui.attached_files import attached_names, without_attached
 from cinch_tui.reports.citations import sources_of
 from cinch_tui.reports.formatting import app_hints
-from cinch_tui.reports.notices import context_text, reminder_title
+from cinch_tui.reports.notices import context_text, hook_context, reminder_title
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.block import TranscriptBlock
-from cinch_tui.transcript.blocks import NoticeBlock, SourcesBlock, SummaryBlock, UserBlock
+from cinch_tui.transcript.blocks import HookContextBlock, NoticeBlock, SourcesBlock, SummaryBlock, UserBlock
 from cinch_tui.transcript.image import TranscriptImage, result_images
 from cinch_tui.transcript.image_block import ImageBlock
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
@@ -202,8 +202,7 @@ def user_message_blocks(message: UserMessage, disk: DiskSource | None = None) ->
     own = without_attached(message.content)
     texts = [block.text for block in own if isinstance(block, Text)]
     typed = "".join(texts)
-    prompt = NoticeBlock(reminder_title(message.text)) if message.synthetic else UserBlock(typed)
-    prompt.channel = "reminder" if message.synthetic else ""
+    prompt = _reminder(message.text) if message.synthetic else UserBlock(typed)
     attached = user_input_of(message).images if len(texts) < len(own) else ()
     images = [
         ImageBlock(
@@ -216,6 +215,13 @@ def user_message_blocks(message: UserMessage, disk: DiskSource | None = None) ->
     files = attached_names(message.content) if len(own) < len(message.content) else []
     notice = [NoticeBlock(f"Attached {', '.join(files)}")] if files else []
     return [*([prompt] if typed.strip() or not images else []), *images, *notice]
+
+
+def _reminder(text: str) -> NoticeBlock:
+    title, lines = hook_context(text)
+    block = HookContextBlock(title, lines) if title else NoticeBlock(reminder_title(text))
+    block.channel = "reminder"
+    return block
 
 
 def _image_data(disk: DiskSource, place: int) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.commands.registry import CommandGroup
 from cinch_tui.commands.tasks import task_commands
-from cinch_tui.commands.templates import file_commands, skill_commands
+from cinch_tui.commands.templates import FILES, file_commands, skill_commands
 
 if TYPE_CHECKING:
     from cinch_tui.assembly.folder import Folder
@@ -21,13 +22,19 @@ def offer_templates(folder: Folder) -> list[str]:
     registry = builtin_commands()
     skills = [each for each in folder.skills if each.level != "bundled" or folder.template(each.name) is each]
     registry.replace_group(skill_commands(skills))
-    commands = file_commands(folder.commands)
-    registry.replace_group(commands)
-    hidden = [each.name for each in commands.commands if registry.find(each.name) is not each]
-    if not hidden:
-        return []
-    names = ", ".join(hidden)
-    return [f"Commands of files are hidden by others of the same name; rename their files: {names}"]
+    # Without those of files, what remains are the names that are taken.
+    registry.replace_group(CommandGroup(FILES))
+    hidden = [each for each in folder.commands if registry.find(f"/{each.name}")]
+    registry.replace_group(file_commands(folder.commands, {f"/{each.name}".lower() for each in hidden}))
+    problems = {
+        "use": [f"/{each.scoped_name}" for each in hidden if each.scoped_name],
+        "rename their files:": [f"/{each.name}" for each in hidden if not each.scoped_name],
+    }
+    return [
+        f"Commands of files are hidden by others of the same name; {remedy} {', '.join(names)}"
+        for remedy, names in problems.items()
+        if names
+    ]
 
 
 def offer_tasks(tasks: TaskSession) -> None:

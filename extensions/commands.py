@@ -40,6 +40,11 @@ class FileCommand(Struct, frozen=True):
     """Folder of the plugin; empty if it is not from one."""
 
     @property
+    def scoped_name(self) -> str:
+        """Name with its scope, `project:review` or `user:review`; empty for a command of a plugin."""
+        return f"{self.level}:{self.name}" if self.level in ("project", "user") else ""
+
+    @property
     def variables(self) -> dict[str, str]:
         """Values of `${NAME}` in its text."""
         return {"CLAUDE_PLUGIN_ROOT": self.plugin_root} if self.plugin_root else {}

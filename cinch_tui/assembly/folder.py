@@ -76,11 +76,15 @@ class Folder(Struct, frozen=True):
     """Commands in files of the user, and of the folder if it is trusted."""
 
     def template(self, name: str) -> Skill | FileCommand | None:
-        """Return what the user starts with `/name`: a skill, else a command, else a skill that comes with cinch."""
+        """Return what the user starts with `/name`: a skill, else a command, else a skill that comes with cinch.
+
+        A command may be named with its scope, too: `project:name` or `user:name`.
+        """
         skills = sorted((each for each in self.skills if each.for_user), key=lambda each: each.level == "bundled")
         own = [each for each in skills if each.level != "bundled"]
         found = (*own, *self.commands, *skills[len(own) :])
-        return next((each for each in found if each.name.lower() == name.lower()), None)
+        named = next((each for each in found if each.name.lower() == name.lower()), None)
+        return named or next((each for each in self.commands if each.scoped_name.lower() == name.lower()), None)
 
     @property
     def instructions(self) -> str:

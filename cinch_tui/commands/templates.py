@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MAX_SUMMARY_CHARS = 120
 ARGUMENTS = "[arguments]"
+FILES = "Commands of files"
+"""Title of the commands of files."""
 
 
 def skill_commands(skills: Sequence[Skill]) -> CommandGroup:
@@ -47,13 +49,22 @@ def skill_commands(skills: Sequence[Skill]) -> CommandGroup:
     return group
 
 
-def file_commands(commands: Sequence[FileCommand]) -> CommandGroup:
-    """Return the commands of files."""
-    return CommandGroup("Commands of files", [_command(each) for each in commands])
+def file_commands(commands: Sequence[FileCommand], taken: Set[str] = frozenset()) -> CommandGroup:
+    """Return the commands of files; those whose name is taken have the one with their scope.
+
+    Args:
+        commands: The commands.
+        taken: Names of other commands, in lower case.
+    """
+    group = CommandGroup(FILES)
+    for each in commands:
+        is_hidden = f"/{each.name}".lower() in taken
+        group.commands.append(_command(each, each.scoped_name if is_hidden else ""))
+    return group
 
 
-def _command(source: Skill | FileCommand) -> Command:
-    name = f"/{source.name}"
+def _command(source: Skill | FileCommand, other_name: str = "") -> Command:
+    name = f"/{other_name or source.name}"
     # An argument in angle brackets would be required; whether one is, the instructions decide.
     hint = source.hint.translate({ord("<"): "[", ord(">"): "]", ord("…"): "..."}) or ARGUMENTS
     hint = hint if hint.startswith("[") else f"[{hint}]"

@@ -16,7 +16,9 @@ from fakes.model_server import ModelServer, Reply
 
 from cinch_tui.assembly.assembly import Assembly
 from cinch_tui.assembly.building import assemble
+from cinch_tui.assembly.folder import read_folder
 from cinch_tui.cli.start import config_sources
+from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.config.names import build
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
@@ -296,7 +298,25 @@ async def test_names_of_cinch_hide_commands_of_files(folder: Path, start: Start)
 
     problems = offer_templates(assembly.folder)
 
-    assert problems == ["Commands of files are hidden by others of the same name; rename their files: /help"]
+    registry = builtin_commands()
+    assert problems == ["Commands of files are hidden by others of the same name; use /project:help"]
+    assert {"/own", "/project:help"} < {each.name for each in registry.commands}
+    assert [assembly.folder.template(each) for each in ("project:help", "Project:Own", "user:own")] == [
+        *sorted(assembly.folder.commands, key=lambda each: each.name),
+        None,
+    ]
+    (folder / ".claude" / "commands" / "help.md").unlink()
+    assert offer_templates(await read_folder(assembly.options, assembly.settings, folder)) == []
+    assert registry.find("/project:help") is None
+
+
+async def test_hidden_command_is_used_with_its_scope(folder: Path, server: ModelServer, start: Start) -> None:
+    write(folder, "commands/help.md", "Assist with $1.")
+    assembly = await start()
+
+    await use_of(assembly, "/project:help parsers").run(print)
+
+    assert "Assist with parsers." in sent(server)
 
 
 RUN_HOOKS = """---

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from cinch_tui.hook_files import distrust_changed, read_hooks
+from cinch_tui.hook_files import distrust_changed, metadata_source, read_hooks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,7 @@ class AgentHooks:
     async def load(self, options: Options, folder: Folder) -> list[str]:
         """Use the hooks that are configured and trusted now, from the next run on; return problems with files."""
         self._options, self._inert = options, frozenset(folder.trust.inert)
-        self.loaded = loaded = await asyncio.to_thread(read_hooks, options.hooks, folder.roots, folder.trust.inert)
+        self.loaded = loaded = await asyncio.to_thread(self._read, options, folder)
         handlers = loaded.usable if loaded else ()
         if handlers != self._handlers:
             await self._remove()
@@ -80,16 +80,10 @@ class AgentHooks:
         if not events:
             return ()
         # Imported here because few files have hooks.
-        from pathlib import Path
-
-        from extensions.hooks.config import HookSource, run_hooks
+        from extensions.hooks.config import run_hooks
         from extensions.hooks.user_hooks import UserHooks
-        from harness.instructions.loading import project_root
 
-        project = project_root(self._agent.workspace.root) if level == "project" else None
-        loaded = run_hooks(
-            events, HookSource(path, level, root=Path(plugin_root) if plugin_root else None, project=project)
-        )
+        loaded = run_hooks(events, metadata_source(path, level, plugin_root, self._agent.workspace.root))
         loaded.disabled_by = self.loaded.disabled_by if self.loaded else None
         distrust_changed(loaded, self._inert)
         for problem in (*loaded.problems, *loaded.unsupported):
@@ -103,6 +97,14 @@ class AgentHooks:
         self._of_runs.append(session)
         self._close_with_agent()
         return (UserHooks(session),)
+
+    def _read(self, options: Options, folder: Folder) -> LoadedHooks | None:
+        """Read the hooks in files, and in that of the chosen agent."""
+        role, own = options.agent.role if options.agent else None, None
+        if role and role.hooks:
+            plugin_root = str(role.root.path) if role.root.plugin else ""
+            own = role.hooks, metadata_source(role.path, role.root.level, plugin_root, self._agent.workspace.root)
+        return read_hooks(options.hooks, folder.roots, folder.trust.inert, own)
 
     def start(self) -> None:
         """Run the SessionStart hooks, now that the user can see their messages. A run starts them otherwise."""

@@ -16,8 +16,8 @@ from harness.workspace.disk import read_small_text
 if TYPE_CHECKING:
     from cinch_tui.config.config import HookTable
     from extensions.hooks.config import HookHandler, HookSource, LoadedHooks
-    from extensions.locations import Root
-    from harness.messages import JsonObject
+    from extensions.locations import Level, Root
+    from harness.messages import JsonObject, JsonValue
 
 LARGEST = 256 * 1024
 """Maximum size of a file, in bytes."""
@@ -35,7 +35,10 @@ class _File(Struct, frozen=True):
 
 
 def read_hooks(
-    tables: Sequence[HookTable], roots: Sequence[Root], inert: Set[Path] = frozenset()
+    tables: Sequence[HookTable],
+    roots: Sequence[Root],
+    inert: Set[Path] = frozenset(),
+    of_agent: tuple[JsonValue, HookSource] | None = None,
 ) -> LoadedHooks | None:
     """Return the hooks of all files, also those without trust; None if there are none. Reads files.
 
@@ -43,9 +46,10 @@ def read_hooks(
         tables: Hooks in the configuration, weakest first.
         roots: Folders with extensions, the strongest first.
         inert: Files of the project without effect, such as scripts that have changed since the user trusted it.
+        of_agent: Hooks in the metadata of the chosen agent, and its file; None if it has none.
     """
     files = list(_files(roots))
-    if not (tables or files):
+    if not (tables or files or of_agent):
         return None
     # Imported here because few users have hooks.
     import json
@@ -68,8 +72,26 @@ def read_hooks(
             decided, loaded.disabled_by = True, file.path if switch else None
         if "hooks" in data:
             add_hooks(loaded, data["hooks"], _source(file))
+    if of_agent is not None:
+        add_hooks(loaded, *of_agent)
     distrust_changed(loaded, inert)
     return loaded
+
+
+def metadata_source(path: Path, level: Level, plugin_root: str, folder: Path) -> HookSource:
+    """Return the source of hooks in the metadata of a file, whose content is trusted.
+
+    Args:
+        path: The file.
+        level: Whose it is.
+        plugin_root: Folder of its plugin; empty if it is not from one.
+        folder: Folder of the agent.
+    """
+    from extensions.hooks.config import HookSource
+    from harness.instructions.loading import project_root
+
+    project = project_root(folder) if level == "project" else None
+    return HookSource(path, level, root=Path(plugin_root) if plugin_root else None, project=project)
 
 
 def distrust_changed(loaded: LoadedHooks, inert: Set[Path]) -> None:

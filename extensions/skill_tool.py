@@ -21,9 +21,9 @@ from tools.typed import Parameters, TypedTool
 COMMANDS = "[Run the commands in !`…` with bash first: each stands in the place of its output.]"
 
 
-async def allow_nothing(skill: Skill, template: PromptTemplate) -> str:
-    """Add no permission rules."""
-    del skill, template
+async def change_nothing(skill: Skill, template: PromptTemplate, context: ToolContext) -> str:
+    """Add no permission rules and no hooks."""
+    del skill, template, context
     return ""
 
 
@@ -37,7 +37,7 @@ class SkillTool(TypedTool[SkillArguments]):
 
     Args:
         skills: Skills that the model may use.
-        allow: Adds the permission rules of a skill to those of the run, and returns a note for the model.
+        apply: Adds the permission rules and hooks of a skill to those of the run, and returns a note for the model.
     """
 
     name = "skill"
@@ -45,10 +45,12 @@ class SkillTool(TypedTool[SkillArguments]):
     Arguments = SkillArguments
 
     def __init__(
-        self, skills: Sequence[Skill], allow: Callable[[Skill, PromptTemplate], Awaitable[str]] = allow_nothing
+        self,
+        skills: Sequence[Skill],
+        apply: Callable[[Skill, PromptTemplate, ToolContext], Awaitable[str]] = change_nothing,
     ) -> None:
         self._skills: Mapping[str, Skill] = {skill.name: skill for skill in skills if skill.for_model}
-        self._allow = allow
+        self._apply = apply
 
     @property
     def description(self) -> str:
@@ -75,6 +77,6 @@ class SkillTool(TypedTool[SkillArguments]):
         except (*FileError, WorkspaceError) as error:
             return ToolOutput.failure(f"The skill {shown(skill.name)} cannot be read: {reason(error)}")
         filled = template.fill(arguments.arguments, skill.variables)
-        notes = (COMMANDS if filled.commands else "", await self._allow(skill, template))
+        notes = (COMMANDS if filled.commands else "", await self._apply(skill, template, context))
         text = "\n\n".join((filled.unexecuted, *filter(None, notes)))
         return ToolOutput.text(text, view=TextView(strip_escapes(text)))

@@ -248,7 +248,7 @@ class Assembly(Struct):
         self.settings, self.folder = settings, folder
         use_instructions(folder, self.reminders, self.path_instructions)
         self.roles.folder = folder
-        access = SkillAccess(self.options, settings, self.workspace, self.agent.state.permissions.store)
+        access = SkillAccess(self.options, settings, self.workspace, self.agent.state.permissions.store, self.hooks)
         self.agent.set_tools(self.roles.with_subagents(access.tools(self.agent.state.tools, folder)))
         self.agent.set_system_prompt(folder.prompt)
 

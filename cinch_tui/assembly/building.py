@@ -153,8 +153,8 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         servers,
         warnings=[*folder.problems, *packages.problems, *warnings, *fallback.problems, *summarizers.problems],
     )
-    roles.agent, roles.connect = agent, assembly.connect
-    roles.hooks, roles.options = assembly.hooks, options
+    roles.agent, roles.connect, roles.options = agent, assembly.connect, options
+    roles.hooks = access.hooks = assembly.hooks
     return assembly
 
 

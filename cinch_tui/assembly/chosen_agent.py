@@ -41,6 +41,8 @@ def chosen_agent(name: str, options: Options, settings: Settings) -> ChosenAgent
         is_trusted, notice = _trust_in(path, options)
     else:
         file, is_trusted, notice = _named(name, options, settings), True, ""
+    if not is_trusted:
+        file = replace(file, role=replace(file.role, hooks=None))
     entries = {key: ConfigEntry(value, 0) for key, value in _with_model(file, settings).settings.items()}
     return ChosenAgent(file, AgentLayer(ConfigFile(file.role.path, "", entries), is_trusted=is_trusted), notice)
 

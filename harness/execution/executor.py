@@ -108,6 +108,7 @@ class ToolExecutor:
             conversation=run.conversation,
             max_result_chars=run.options.execution.max_result_chars,
             on_interrupt=partial(self._results.partials.offer, call),
+            add_hooks=run.hooks.add,
             cancellation=lambda: is_cancelled(task) or is_cancelled(self._task),
         )
 

@@ -197,9 +197,16 @@ class HookChain:
         self.hooks = tuple(hook.for_run() for hook in hooks)
         self._bus = bus
         self._inject = inject
+        self._added = set[str]()
 
     def __bool__(self) -> bool:
         return bool(self.hooks)
+
+    def add(self, name: str, hooks: Sequence[Hooks]) -> None:
+        """Add hooks during the run, unless some were added with this name."""
+        if name not in self._added:
+            self._added.add(name)
+            self.hooks = (*self.hooks, *(hook.for_run() for hook in hooks))
 
     @property
     def counts_cost(self) -> bool:

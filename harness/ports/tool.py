@@ -176,6 +176,8 @@ class ToolContext(Struct, frozen=True):
     It is called when the call is cancelled, times out or is abandoned, may return anything a function tool may return,
     and its value becomes the start of the result. Without one, the last view passed to `update` is used.
     """
+    add_hooks: Callable[[str, Sequence[Hooks]], None] = lambda _name, _hooks: None
+    """Adds hooks to the run from now on, such as those of a skill; the first ones with a name count."""
     cancellation: Callable[[], bool] = lambda: False
     """Source of `cancelled`."""
 

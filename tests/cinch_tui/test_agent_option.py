@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from fakes.model_server import ModelServer, Reply
+from fakes.runs import calls
 
+from cinch_tui.assembly.building import assemble
 from cinch_tui.cli.arguments import parse_arguments
 from cinch_tui.cli.start import prepare
 from cinch_tui.config.options import Options
@@ -18,6 +20,8 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.trust.inventory import inventory
 from cinch_tui.trust.store import TrustStore
 from harness.errors import ConfigError
+from harness.ports.interaction import NonInteractive
+from providers.demo import scripted
 
 AGENT = """
 name = "reviewer"
@@ -125,6 +129,37 @@ def test_subagent_is_named(project: Path):
     assert options.agent.system_prompt == "You write."
     assert settings.tools.enabled == ("read_file", "write_file")
     assert settings.model.name.startswith("anthropic/claude-sonnet-")
+
+
+HOOKS = """---
+name: writer
+description: Writes
+hooks:
+  PreToolUse: [{hooks: [{type: command, command: "echo no writing >&2; exit 2"}]}]
+  SessionStart: [{hooks: [{type: command, command: echo it is Friday}]}]
+---
+You write."""
+
+
+@pytest.mark.parametrize(
+    ("place", "trusts", "runs"),
+    [("home", False, True), (".cinch/agents", True, True), (".cinch/agents", False, False), ("elsewhere", True, False)],
+)
+async def test_hooks_of_the_agent_run_if_its_file_is_trusted(project: Path, place: str, *, trusts: bool, runs: bool):
+    folder = find_paths(os.environ).config / "agents" if place == "home" else project / place
+    path = write(folder / "writer.md", HOOKS)
+    paths = find_paths(os.environ)
+    if trusts:
+        TrustStore(paths.trust_file).trust(inventory(project, paths.config_file))
+    options, settings = started(project, "--agent", str(path))
+    model = scripted(calls("bash", command="touch made"), "done")
+
+    assembly = await assemble(options, settings, NonInteractive(), model=model)
+    await assembly.agent.prompt("go")
+    await assembly.agent.close()
+
+    texts = str(assembly.agent.messages)
+    assert ("Blocked by a hook: no writing" in texts, "it is Friday" in texts) == (runs, runs)
 
 
 @pytest.mark.parametrize(

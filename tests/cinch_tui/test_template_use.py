@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -12,25 +11,17 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from fakes.file_templates import sent, start_agent, use_of, write
 from fakes.model_server import ModelServer, Reply
 
 from cinch_tui.assembly.assembly import Assembly
-from cinch_tui.assembly.building import assemble
 from cinch_tui.assembly.folder import read_folder
-from cinch_tui.cli.start import config_sources
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.config.names import build
-from cinch_tui.config.options import Options
-from cinch_tui.config.paths import find_paths
 from cinch_tui.template_offers import offer_templates
-from cinch_tui.template_use import TemplateUse
-from cinch_tui.trust.inventory import inventory
-from cinch_tui.trust.store import TrustStore
 from cinch_tui.user_input import user_input_of
 from harness.approval.rules import parse_rule
 from harness.errors import CinchError
 from harness.messages import ToolResult, UserMessage, text_of
-from harness.ports.interaction import NonInteractive
 
 Start: TypeAlias = Callable[[], Awaitable[Assembly]]
 DENIED = "needs the user's approval"
@@ -55,40 +46,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def write(folder: Path, name: str, text: str) -> Path:
-    path = folder / ".claude" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
-
-
 @pytest.fixture
 async def start(folder: Path) -> AsyncIterator[Start]:
     """Start an agent in the folder, which is trusted as it is then."""
     started: list[Assembly] = []
 
     async def start() -> Assembly:
-        paths = find_paths(os.environ)
-        TrustStore(paths.trust_file).trust(inventory(folder, paths.config_file))
-        options = Options(folder, paths, os.environ, config_sources(paths, folder), keep_session=False)
-        settings = build({"model.name": "anthropic/main", "retry.max_retries": 0})
-        started.append(await assemble(options, settings, NonInteractive()))
+        started.append(await start_agent(folder))
         return started[-1]
 
     yield start
     for each in started:
         await each.agent.close()
-
-
-def use_of(assembly: Assembly, line: str) -> TemplateUse:
-    word, _, arguments = line.partition(" ")
-    source = assembly.folder.template(word[1:])
-    assert source is not None
-    return TemplateUse(assembly, source, line, arguments)
-
-
-def sent(server: ModelServer) -> str:
-    return json.dumps(server.requests[-1].body["messages"], ensure_ascii=False)
 
 
 async def test_command_sends_its_text_files_and_output(folder: Path, server: ModelServer, start: Start) -> None:
@@ -203,7 +172,7 @@ async def test_changed_skill_of_the_model_allows_nothing(
 
         await assembly.agent.prompt("Go")
 
-        assert "Its allowed-tools have no effect" in sent(server)
+        assert "Its allowed-tools and hooks have no effect" in sent(server)
     assert not (folder / "x").exists()
 
 
@@ -317,75 +286,3 @@ async def test_hidden_command_is_used_with_its_scope(folder: Path, server: Model
     await use_of(assembly, "/project:help parsers").run(print)
 
     assert "Assist with parsers." in sent(server)
-
-
-RUN_HOOKS = """---
-name: a
-description: A
-allowed-tools: Bash(touch:*)
-hooks:
-  PreToolUse:
-    - matcher: Bash
-      hooks:
-        - type: command
-          command: >-
-            grep -q keep && { echo 'not this one' >&2; exit 2; } || true
-  Stop:
-    - hooks:
-        - type: command
-          command: test -f made || { echo 'make it first' >&2; exit 2; }
----
-Make $1
-"""
-
-
-@pytest.mark.parametrize("name", ["commands/a.md", "skills/a/SKILL.md"])
-async def test_hooks_of_a_file_apply_to_its_run_only(
-    folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    write(folder, name, RUN_HOOKS)
-    script: list[Any] = [("touch", "keep"), "Done.", ("touch", "made"), "Done.", "No hooks."]
-    replies = [
-        Reply(calls=[("bash", {"command": " ".join(each)})]) if each[0] == "touch" else Reply(each) for each in script
-    ]
-    with ModelServer(replies) as server:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        assembly = await start()
-
-        await use_of(assembly, "/a it").run(print)
-        (folder / "made").unlink()
-        result = await assembly.agent.prompt("Again")
-
-        assert "Blocked by a hook: not this one" in sent(server)
-        assert "make it first" in sent(server)
-    assert result.text == "No hooks."
-
-
-async def test_hooks_of_a_file_that_changed_do_not_run(folder: Path, server: ModelServer, start: Start) -> None:
-    path = write(folder, "commands/a.md", RUN_HOOKS)
-    assembly = await start()
-    path.write_text(path.read_text().replace("test -f", "touch ran; test -f"))
-
-    with pytest.raises(CinchError, match="has changed since you trusted it"):
-        await use_of(assembly, "/a").run(print)
-
-    assert not (folder / "ran").exists()
-
-
-async def test_hook_of_a_file_whose_script_changed_does_not_run(
-    folder: Path, server: ModelServer, start: Start
-) -> None:
-    script = write(folder, "hooks/check.sh", "touch checked\n")
-    hook = '{type: command, command: sh "$CLAUDE_PROJECT_DIR/.claude/hooks/check.sh"}'
-    write(folder, "commands/a.md", f"---\nhooks:\n  Stop:\n    - hooks: [{hook}]\n---\nGo")
-    assembly = await start()
-    await use_of(assembly, "/a").run(print)
-    ran = (folder / "checked").exists()
-    script.write_text("touch other\n")
-    await assembly.reload_folder(assembly.options, assembly.settings)
-
-    await use_of(assembly, "/a").run(print)
-
-    assert ran
-    assert len(server.requests) == 2
-    assert not (folder / "other").exists()

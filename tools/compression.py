@@ -61,6 +61,14 @@ _PASSING = re.compile(
     r"|ok\s+\S+\s+(?:\(cached\)|[\d.]+s)"  # go test
     r"|=== (?:RUN|PAUSE|CONT|NAME) |\s*--- PASS: "  # go test -v
     r"|ok \d+\b"  # TAP
+    r"|\[ (?:RUN     |      OK) \] "  # GoogleTest
+    r"| *(?:\d+/\d+ Test +#\d+: .* Passed|Start +\d+: )"  # ctest
+    r"| +PASS \[ *[\d.]+s\] "  # cargo nextest
+    r"|\(pass\) |.* \.\.\. ok \(\d+m?s\)$"  # bun, deno
+    r"|[.SI]+ +\d+ / \d+ \( *\d+%\)$"  # PHPUnit
+    r"|Test Case '[^']*' (?:started|passed)"  # XCTest
+    r"|  (?:Passed|Skipped) .* \[[<\d. ]+ m?s\]$"  # dotnet test
+    r"|\[INFO\] (?:Running \S+$|Tests run: \d+, Failures: 0, Errors: 0, .* -+ in )"  # Maven
 )
 _PROGRESS = re.compile(
     r"Collecting \S|Requirement already satisfied|Installing collected packages|Building wheels? |Attempting uninstall"
@@ -69,6 +77,16 @@ _PROGRESS = re.compile(
     r"|\s+(?:Compiling|Checking|Fresh|Locking|Adding|Updating|Blocking|Unpacking|Documenting) \S"  # cargo
     r"|npm (?:http|timing|sill|verb|info) |(?:info|verbose) "  # npm, yarn
     r"|go: (?:downloading|finding|extracting) "
+    r"|\[INFO\] Download(?:ing|ed) from |> Task :\S+(?: (?:UP-TO-DATE|NO-SOURCE|FROM-CACHE|SKIPPED))?$"  # Maven, Gradle
+    r"|(?:\S*/)?(?:\w+-)*(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+)(?:-\d+)? .*-[co] "  # make
+    r"|  (?:HOST)?(?:CC|CXX|LD|AR|AS) +\S"  # make of the Linux kernel
+    r"|  \S+ -> \S+\.(?:dll|exe)$"  # dotnet build
+    r"|npm warn deprecated |➤ YN0013: "  # npm, yarn
+    r"| [+~-] \S+==\S+$|(?:Using|Installing) \S+ \(?\d"  # uv, bundler
+    r"|  - (?:Downloading|Installing|Locking|Upgrading|Syncing) \S+/\S+ "  # composer
+    r"|  (?:Installing|Upgrading|Verifying|Cleanup|Erasing|Running scriptlet) *: "  # dnf
+    r"|\(\d+/\d+\) \w+ing "  # apk, pacman
+    r"|==> (?:Downloading|Fetching|Pouring) |\S+ +\| [\d.]+ [KMG]B +\|"  # Homebrew, conda
     r"|(?:Get|Hit|Ign):\d+ |Selecting previously|Preparing to unpack|Unpacking |Setting up |Processing triggers"  # apt
     r"|make(?:\[\d+\])?: (?:Entering|Leaving) directory"
     r"|\[ *\d+%\] |\[\d+/\d+\] "  # cmake, ninja

@@ -131,6 +131,17 @@ def test_progress_bars_collapse_to_their_last_state() -> None:
         ("  ✓ adds {} numbers (2 ms)", "  ✕ adds letters (2 ms)"),
         ("--- PASS: TestNumber{} (0.00s)", "--- FAIL: TestOther (0.00s)"),
         ("ok {} - counts", "not ok 200 - counts"),
+        ("[       OK ] Suite.Case{} (0 ms)", "[  FAILED  ] Suite.Other (0 ms)"),
+        (" {}/30 Test  #7: case ......   Passed    0.01 sec", " 8/30 Test  #8: other .....***Failed    0.01 sec"),
+        ("        PASS [   0.004s] app tests::case_{}", "        FAIL [   0.004s] app tests::other"),
+        ("(pass) adds {} numbers [0.10ms]", "(fail) adds letters [0.10ms]"),
+        ("adds {} numbers ... ok (3ms)", "adds letters ... FAILED (3ms)"),
+        ("Test Case '-[App test{}]' passed (0.001 seconds).", "Test Case '-[App testB]' failed (0.001 seconds)."),
+        ("  Passed Case{} [3 ms]", "  Failed Other [3 ms]"),
+        (
+            "[INFO] Tests run: {}, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.1 s -- in com.x.ATest",
+            "[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 0, Time elapsed: 0.1 s <<< FAILURE! -- in x.BTest",
+        ),
     ],
 )
 def test_passing_tests_are_counted_and_failures_stay(passing: str, failing: str) -> None:
@@ -164,15 +175,65 @@ def test_progress_of_an_installation_is_folded() -> None:
     assert compress(text, "minimal") == text
 
 
+NAMES = ("alpha", "bee", "gamma-ray", "d", "epsilon")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "gcc -O2 -Wall -c -o build/{0}.o src/{0}.c",
+        "/usr/bin/x86_64-linux-gnu-g++-13 -std=c++20 -c src/{0}.cpp -o out/{0}.o",
+        "  CC      drivers/{0}.o",
+        "   Compiling {0} v1.0.1",
+        "[INFO] Downloaded from central: https://repo.example/{0}.pom (3.1 kB at 22 kB/s)",
+        "> Task :{0}:compileJava UP-TO-DATE",
+        "  {0} -> /src/{0}/bin/Debug/net8.0/{0}.dll",
+        "npm warn deprecated {0}@1.0.0: This module is no longer supported.",
+        "➤ YN0013: │ {0}@npm:1 can't be found in the cache and will be fetched",
+        " + {0}==1.0.3",
+        "Installing {0} 1.0.3",
+        "  - Installing vendor/{0} (1.2): Extracting archive",
+        "  Verifying        : {0}-1.0-1.fc40.x86_64   3/6 ",
+        "(3/6) Installing {0} (1.0-r0)",
+        "==> Pouring {0}--1.0.bottle.tar.gz",
+        "{0}-1.0            | 3 MB      | ########## | 100% ",
+        "Setting up {0} (1.0) ...",
+    ],
+)
+def test_progress_of_compilers_and_package_managers_is_folded_and_errors_stay(step: str) -> None:
+    steps = [step.format(name) for name in NAMES]
+    error = "src/d.c:3:1: error: expected ';' before '}' token"
+
+    text = "\n".join([*steps, error, *steps, "done"])
+
+    assert compress(text, "aggressive").split("\n") == [(fold := "[… 5 lines of progress]"), error, fold, "done"]
+
+
+@pytest.mark.parametrize(
+    "warning",
+    [
+        "src/{0}.c:10:9: warning: unused variable 'tmp' [-Wunused-variable]\n   10 |     int tmp;\n      |         ^~~",
+        "src/{0}.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.",
+        "warning: unused variable: `{0}`\n --> src/{0}.rs:4:9\n  |\n4 |     let {0} = 1;\n  |         ^",
+        "src/{0}.java:9: warning: [deprecation] foo() in Bar has been deprecated\n        b.foo();\n         ^",
+    ],
+)
+def test_warnings_of_compilers_stay(warning: str) -> None:
+    text = "\n".join(warning.format(name) for name in NAMES)
+
+    assert compress(text, "aggressive") == text
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "gcc -c " * 300_000,
         "\n".join(f"request {number} took {number % 97} ms" for number in range(60_000)),
         "\n".join(f"tests/test_{number % 97}.py::test_{number} PASSED [ 1%]" for number in range(40_000)),
         "::" * 1_000_000,
         "a . . . " * 250_000,
     ],
-    ids=["log", "tests", "colons", "blanks"],
+    ids=["compiler", "log", "tests", "colons", "blanks"],
 )
 def test_two_megabytes_take_linear_time(text: str) -> None:
     started = time.process_time()

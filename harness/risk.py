@@ -123,6 +123,8 @@ class Risk(Struct, frozen=True):
     """Programs that have to be found on PATH, outside the workspace, for the call to count as reading."""
     subject: str = ""
     """Text that the pattern of a rule is compared with: a command line, a URL, the name of a subagent."""
+    cwd: str = ""
+    """Folder that the call works in, absolute or relative to the workspace root; empty: the root."""
     concern: str = ""
     """Reason to ask even about reading, such as "reads a secret: .env"; set by the harness."""
     is_remote: bool = False
@@ -131,6 +133,9 @@ class Risk(Struct, frozen=True):
     """Operand, such as a branch, that the pattern of a rule with the name of the tool may describe."""
     rule_name: str = ""
     """Name that rules match in addition to the tool's, such as `mcp__github__read_resource`; offered rules use it."""
+
+    restricted_as: str = ""
+    """Name of another tool whose ask and deny rules apply to the call as well."""
 
     @property
     def changes(self) -> bool:

@@ -239,7 +239,7 @@ def request_for(run: ApprovalContext, asked: PendingApproval) -> ApprovalRequest
         summary=wanted.tool.summary(wanted.arguments),
         decision=asked.decision,
         view=view,
-        cwd=run.workspace.root,
+        cwd=run.workspace.root / wanted.risk.cwd,
         is_revisable=is_revisable(wanted.tool, view),
         is_revised=asked.is_revised,
     )

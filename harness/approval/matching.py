@@ -59,7 +59,7 @@ class Target:
     @property
     def is_command(self) -> bool:
         """True for a call that runs a shell command line."""
-        return bool(self.risk.commands) or self.name == SHELL
+        return bool(self.risk.commands) or SHELL in (self.name, self.risk.restricted_as)
 
     @cached_property
     def accesses(self) -> tuple[PathAccess, ...]:
@@ -69,7 +69,7 @@ class Target:
     @cached_property
     def operands(self) -> tuple[PathAccess, ...]:
         """Words that may be paths, of commands whose accesses are not known."""
-        return tuple(map(PathAccess, dict.fromkeys(_operands(self))))
+        return tuple(PathAccess(each, cwd=self.risk.cwd) for each in dict.fromkeys(_operands(self)))
 
 
 class Coverage(Struct, frozen=True):
@@ -143,7 +143,7 @@ class Coverage(Struct, frozen=True):
         """Yield the files that the redirections of a command write, in every folder it may run in."""
         for path in command.redirects:
             placed = [each for each in self.call.risk.accesses if each.kind == "write" and each.path == path]
-            yield from placed or [PathAccess(path, "write")]
+            yield from placed or [PathAccess(path, "write", self.call.risk.cwd)]
 
     def _for_paths(self, accesses: Sequence[PathAccess], general: Rule | None) -> tuple[Rule, ...]:
         if general is not None:
@@ -174,7 +174,7 @@ class Coverage(Struct, frozen=True):
 def affects(rule: Rule, call: Target) -> bool:
     """Return True if an ask or deny rule matches any part of a call."""
     risk = call.risk
-    if _names(rule, call):
+    if _names(rule, call) or rule.tool == risk.restricted_as:
         if not rule.pattern:
             return True
         if rule.is_exact:

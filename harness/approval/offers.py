@@ -37,7 +37,8 @@ def offers_for(call: Target, check: RiskCheck) -> tuple[Rule, ...]:
         check: Finds out which of its paths are a concern.
     """
     # A rule with the name of a group would cover other tools.
-    if call.name in _GROUPS:
+    # A text does something else in another program.
+    if call.name in _GROUPS or call.risk.restricted_as:
         return ()
     paths = _paths(call, check) if call.risk.concern else ()
     if call.risk.is_remote and (host := host_of(call.risk.subject)):
@@ -62,6 +63,8 @@ def server_offer_for(call: Target) -> Rule | None:
 def exact_offer_for(call: Target) -> Rule | None:
     """Return the rule that covers only this call; None if there is no such rule or it is too long to display."""
     risk = call.risk
+    if risk.restricted_as:
+        return None
     if call.is_command:
         text = risk.subject.strip()
         is_readable = 0 < len(text) <= MAX_EXACT_CHARS and text.isprintable() and text == risk.subject

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -58,11 +59,17 @@ class Analysis(Struct, frozen=True):
 
 
 @lru_cache(maxsize=256)
-def analyze(text: str) -> Analysis:
-    """Return the effect of a command line; never raises."""
-    script = read_script(text)
+def analyze(text: str, folder: str = "") -> Analysis:
+    """Return the effect of a command line; never raises.
+
+    Args:
+        text: The command line.
+        folder: Folder that it starts in, normalized: absolute, or relative to the workspace root; empty: the root.
+    """
+    script = read_script(text, folder)
     effect = _Analyzer(script).effect
-    accesses = tuple(dict.fromkeys(effect.accesses))
+    entered = [PathAccess(folder, "list")] if folder else []
+    accesses = tuple(dict.fromkeys([*entered, *effect.accesses]))
     hazards = hazards_of(script)
     hazard = _worst([hazards.worst, *map(_hazard_of, accesses)])
     secret = _SECRET_VARIABLE.search(text)
@@ -79,11 +86,13 @@ def analyze(text: str) -> Analysis:
         commands=tuple(effect.commands) if is_known else (),
         # Without bash, another shell would run the text and read it in another way.
         programs=tuple(dict.fromkeys(("bash", *effect.programs))) if is_read else (),
-        subject=text.strip(),
+        # A rule for exactly this text is for the folder in which it was allowed.
+        subject=f"cd {shlex.quote(folder)} && {text.strip()}" if folder else text.strip(),
+        cwd=folder,
     )
     reads_with_git = not effect.is_opaque and all(map(_reads_with_git, effect.commands))
     use: GitUse = "none" if not _NAMES_GIT.search(text) else "read" if reads_with_git else "any"
-    return Analysis(risk, use, tuple(dict.fromkeys(("", *effect.git_folders))))
+    return Analysis(risk, use, tuple(dict.fromkeys((folder, *effect.git_folders))))
 
 
 def _indirect(texts: Sequence[str]) -> Iterator[SimpleCommand]:

@@ -72,18 +72,23 @@ class Script(Struct, frozen=True):
 
 
 @lru_cache(maxsize=256)
-def read_script(text: str) -> Script:
-    """Return the commands of a command line. Text that is not valid is read by guessing; never raises."""
+def read_script(text: str, folder: str = "") -> Script:
+    """Return the commands of a command line. Text that is not valid is read by guessing; never raises.
+
+    Args:
+        text: The command line.
+        folder: Folder that it starts in, relative to the workspace root.
+    """
     text = text.strip(" \t\n")
     if len(text) > _LONGEST:
-        return _guess(text[:_LONGEST], "it is too long")
-    parser = Parser(text, State())
+        return _guess(text[:_LONGEST], folder, "it is too long")
+    parser = Parser(text, State(folders=frozenset({folder})))
     try:
         parser.script()
     except Unreadable as error:
-        return _guess(text, str(error))
+        return _guess(text, folder, str(error))
     except RecursionError:
-        return _guess(text, "it is nested too deeply")
+        return _guess(text, folder, "it is nested too deeply")
     line = text.replace("\t", " ").replace("\n", " ")
     if not line.isprintable():
         hidden = next(each for each in line if not each.isprintable())
@@ -168,15 +173,19 @@ def _inside(parts: Sequence[Part], starts: Sequence[int]) -> Iterator[int]:
         yield from range(starts[part.commands[0]], starts[part.commands[1]])
 
 
-def _guess(text: str, why: str) -> Script:
+def _guess(text: str, folder: str, why: str) -> Script:
     """Return what a line that is not understood may run: each part between operators, fed by those before it."""
     pieces = islice(filter(None, (_split(piece) for piece in _SEPARATORS.split(text))), _MOST_GUESSED)
     has_pipe = "|" in text
     commands = tuple(
-        Command(tuple(map(Word, words)), sources=tuple(range(max(0, index - _LONGEST_PIPE), index)) if has_pipe else ())
+        Command(tuple(map(Word, words)), folders=(folder,), sources=_sources(index) if has_pipe else ())
         for index, words in enumerate(pieces)
     )
     return Script(commands, is_opaque=True, why=why)
+
+
+def _sources(index: int) -> tuple[int, ...]:
+    return tuple(range(max(0, index - _LONGEST_PIPE), index))
 
 
 def _split(piece: str) -> list[str]:

@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from harness.events import HookRan as HookRan
     from harness.events import InputRejected as InputRejected
     from harness.events import JobEnded as JobEnded
+    from harness.events import JobInputRequested as JobInputRequested
     from harness.events import JobStarted as JobStarted
     from harness.events import LimitReached as LimitReached
     from harness.events import MessageDiscarded as MessageDiscarded

@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
 from harness.concurrency import call_in, cancel_tasks, settle
-from harness.events import Event, JobEnded, JobStarted, Notice
+from harness.events import Event, JobEnded, JobInputRequested, JobStarted, Notice
 from harness.inbox import Queue
-from harness.messages import JsonObject, JsonValue, Message, ToolResult, UserMessage, synthetic
+from harness.messages import UserMessage, synthetic
 
 MAX_RUNNING = 20
 """Maximum number of background jobs running at once."""
 MAX_ENDED = 20
 """Number of ended jobs to keep."""
+POLL_SECONDS = 0.05
+"""Interval in which a terminal is checked."""
 
 _NOTIFIED = "You will be notified when it ends; "
+_STOPPED = "It is stopped when you end this run, so wait for its end with job_output if you need its result; "
 _HINT = "job_output shows its output, job_kill stops it."
+
+_LAST_CHARS = 500
+_LAST_LINES = 5
+"""Amount of output in the notice about the end of a job."""
 
 JobState: TypeAlias = Literal["running", "ended", "killed", "failed"]
 Wait: TypeAlias = Literal["over", "late", "moved"]
@@ -48,6 +55,24 @@ class JobOutput(Protocol):
         ...
 
 
+class JobInput(Protocol):
+    """Port: terminal of a job that a program reads its input from."""
+
+    @property
+    def hides_input(self) -> bool:
+        """True while the program reads without echo, as it does for a password."""
+        ...
+
+    def type(self, data: bytes) -> int:
+        """Type data and return how much of it was accepted; 0 once the program has ended."""
+        ...
+
+    @property
+    def is_settled(self) -> bool:
+        """True if the program has printed something since the last input, and nothing for a moment."""
+        ...
+
+
 class JobSpec(Struct, frozen=True):
     """A command to run."""
 
@@ -59,6 +84,8 @@ class JobSpec(Struct, frozen=True):
     """Output of the command."""
     work: Callable[[], Coroutine[Any, Any, int]]  # Any: what a coroutine yields and receives is internal to asyncio
     """Runs the command and returns its exit code; cleans up when cancelled."""
+    input: JobInput | None = None
+    """Terminal of the command; None if its input is empty."""
 
 
 class Job(Struct, eq=False):
@@ -114,6 +141,7 @@ class _SharedState(Struct):
     foreground: list[Job] = []
     background: list[Job] = []
     count: int = 0
+    stops_with_run: bool = False
 
 
 class Jobs:
@@ -141,7 +169,13 @@ class Jobs:
     @property
     def hint(self) -> str:
         """Instructions for the model about a background job, as sentences."""
-        return f"{_NOTIFIED}{_HINT}" if self.has_reader else _HINT
+        if not self.has_reader:
+            return _HINT
+        return f"{_STOPPED if self._known.stops_with_run else _NOTIFIED}{_HINT}"
+
+    def stop_with_run(self) -> None:
+        """Let the model know that jobs do not outlast the run; `close` stops them."""
+        self._known.stops_with_run = True
 
     @property
     def all(self) -> tuple[Job, ...]:
@@ -174,6 +208,16 @@ class Jobs:
         """Warn the user and the model about a running background job."""
         self._known.publish(Notice(text=f"{job.id} ({job.spec.title}) {text}", level="warning"))
         job.owner.notify_model(synthetic(f"[Still running: {job.id} ({job.spec.title}) {text} job_kill stops it.]"))
+
+    def ask_for_input(self, job: Job, prompt: str) -> None:
+        """Inform the user that a job waits for input that only the user may type.
+
+        Args:
+            job: The job; nothing happens until it is in the background.
+            prompt: Text that asks for the input.
+        """
+        if job.id:
+            self._known.publish(JobInputRequested(job_id=job.id, title=job.spec.title, prompt=prompt))
 
     def count_from(self, number: int) -> None:
         """Give the next job a number higher than this."""
@@ -208,6 +252,20 @@ class Jobs:
             # A callback of the task records its end.
             await asyncio.sleep(0)
         finally:
+            job.waiting -= 1
+
+    async def wait_until_settled(self, job: Job, seconds: float) -> None:
+        """Wait until a job in a terminal seems to wait for input, ends, or `seconds` pass."""
+        job.waiting += 1
+        try:
+            async with asyncio.timeout(seconds):
+                while not (job.task.done() or (job.spec.input and job.spec.input.is_settled)):
+                    await asyncio.wait([job.task], timeout=POLL_SECONDS)
+        except TimeoutError:
+            pass
+        finally:
+            # A callback of the task records its end.
+            await asyncio.sleep(0)
             job.waiting -= 1
 
     def to_background(self, job: Job) -> None:
@@ -278,79 +336,19 @@ class Jobs:
             self._known.foreground.remove(job)
             settle(job.moved, None)
             return
-        self._known.publish(JobEnded(job_id=job.id, state=job.state, exit_code=job.exit_code, duration=job.seconds))
         if not job.waiting and job.killer in ("", "user"):
-            text = f"{job.id} ({job.spec.title}): {job.status_text}{' by the user' if job.killer == 'user' else ''}."
-            job.owner.notify_model(synthetic(f"[Background {text} job_output shows its output.]"))
+            job.owner.notify_model(synthetic(_end_notice(job)))
+        # Last: a subscriber may start a run, which delivers the message.
+        self._known.publish(JobEnded(job_id=job.id, state=job.state, exit_code=job.exit_code, duration=job.seconds))
+
+
+def _end_notice(job: Job) -> str:
+    by = " by the user" if job.killer == "user" else ""
+    last = "\n".join(job.spec.output.latest(_LAST_CHARS).rstrip().splitlines()[-_LAST_LINES:])
+    lines = f" Its last lines:\n{last}\n" if last else " "
+    return f"[Background {job.id} ({job.spec.title}): {job.status_text}{by}.{lines}job_output shows its output.]"
 
 
 def _is_active(job: Job) -> bool:
     """Return True if the job is running and not about to stop."""
     return not job.task.done() and not job.task.cancelling()
-
-
-def lost_jobs(messages: Sequence[Message], jobs: Jobs) -> tuple[str, ...]:
-    """Return the ids of jobs that a conversation left running in an earlier process; `jobs` does not reuse them."""
-    started: dict[str, str] = {}
-    unfinished: dict[str, str] = {}
-    for message in messages:
-        # Comparing types first: matching each message of a long session takes ten times as long.
-        if type(message) is UserMessage and message.synthetic:
-            _remove_reported(message.text, unfinished)
-        elif type(message) is ToolResult and message.details:
-            found = dict(_started_by(message))
-            started |= found
-            unfinished |= found
-            _remove_ended(message.details, unfinished)
-    numbers = (job_id.rpartition("-")[2] for job_id in started)
-    jobs.count_from(max((int(number) for number in numbers if number.isdecimal()), default=0))
-    here = {(job.id, job.spec.call_id) for job in jobs.running}
-    return tuple(job_id for job_id, call_id in unfinished.items() if (job_id, call_id) not in here)
-
-
-def _started_by(result: ToolResult) -> Iterator[tuple[str, str]]:
-    """Yield the ids of the jobs that a call started, each with the id of the call."""
-    match result.details:
-        case {"job_id": str(job_id)} as details if "state" not in details:
-            yield job_id, result.call_id
-        case {"jobs": list(left)}:
-            yield from _left_by_subagent(left)
-        case _:
-            pass
-
-
-def _remove_ended(details: JsonObject, unfinished: dict[str, str]) -> None:
-    """Remove the job whose end a result reports."""
-    match details:
-        case {"job_id": str(job_id), "state": str(state)} if state != "running":
-            unfinished.pop(job_id, None)
-        case _:
-            pass
-
-
-def _remove_reported(text: str, unfinished: dict[str, str]) -> None:
-    """Remove the jobs whose end a message to the model reports."""
-    reported: list[str] = []
-    if text.startswith("[Background "):
-        reported = [text.split(maxsplit=2)[1]]
-    elif text.startswith(_LOST):
-        reported = text.removeprefix(_LOST).removesuffix(".").split(", ")
-    for job_id in reported:
-        unfinished.pop(job_id, None)
-
-
-_LOST = "No longer running, because the program that ran them has ended: "
-
-
-def lost_jobs_notice(jobs: Sequence[str]) -> str:
-    """Return the notice for the model about lost jobs."""
-    return f"{_LOST}{', '.join(jobs)}."
-
-
-def _left_by_subagent(left: Sequence[JsonValue]) -> Iterator[tuple[str, str]]:
-    for each in left:
-        match each:
-            case {"job_id": str(job_id), "call_id": str(call_id)}:
-                yield job_id, call_id
-            case _:
-                pass

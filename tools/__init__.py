@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tools.compression import Compression
     from tools.lsp.servers import LanguageServers
     from tools.post_edit import PostEditStep
+    from tools.shell_options import ShellOptions
     from tools.web.options import WebOptions
 
 OPTIONAL_TOOLS = ("apply_patch", "think", "prun", "prun_with_memo", "revert_to_state")
@@ -35,6 +36,7 @@ def builtin_tools(  # noqa: PLR0913  keywords with defaults
     symbol_cache: Path | None = None,
     servers: LanguageServers | None = None,
     steps: Sequence[PostEditStep] = (),
+    shell: ShellOptions | None = None,
 ) -> list[Tool]:
     """Return the built-in tools, in the order a model sees them; each is imported when it is first called.
 
@@ -47,10 +49,11 @@ def builtin_tools(  # noqa: PLR0913  keywords with defaults
         symbol_cache: Folder of the indexes of `find_symbol` and `repo_map`; None to read all files each time.
         servers: Language servers; without them `lsp` is not returned. The caller closes them.
         steps: Steps after each change of files by a tool, in order.
+        shell: Options of the shell that commands run in.
     """
     from tools.builtin import CLASSES, LazyTool, ToolOptions
 
-    options = ToolOptions(secrets, compression, web, symbol_cache, servers, steps)
+    options = ToolOptions(secrets, compression, web, symbol_cache, servers, steps, *((shell,) if shell else ()))
     has_search = web is not None and bool(web.service or web.hosting)
     missing = {"web_search": not has_search, "lsp": servers is None}
     return [LazyTool(name, options) for name in (*CLASSES, *optional) if not missing.get(name)]

@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import os
+import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 from msgspec.structs import replace
 
 from harness.jobs import MAX_RUNNING
-from harness.messages import JsonObject
-from harness.ports.tool import Revisable, ToolContext, ToolOutput
+from harness.messages import JsonObject, Text
+from harness.ports.tool import LEFT_STATE, Revisable, Tool, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import TerminalView, View
+from tools.builtin import LazyTool
 from tools.command_execution import Command, CommandExecution, title_of
 from tools.compression import Compression
 from tools.environment import command_environment, git_environment, read_only_environment
 from tools.shell.analysis import analyze
 from tools.shell_command import ShellCommand, run_command
+from tools.shell_options import DEFAULT_SHELL, ShellOptions
+from tools.shell_state import ShellState, placed, read_report, reporting
 from tools.typed import Parameters, TypedTool
+
+if TYPE_CHECKING:
+    from tools.terminal_process import TerminalProcess
 
 LONGEST_SECONDS = 600.0
 NO_BACKGROUND = "Background commands are not available here. Run it without background."
 TOO_MANY_JOBS = f"{MAX_RUNNING} background jobs are running already: stop one with job_kill."
+
+_WORKSPACE_ROOT = ShellState()
 
 
 def _seconds(value: float) -> float:
@@ -39,11 +48,15 @@ class BashArguments(Parameters):
     command: Annotated[str, Meta(min_length=1, description="The command, in bash syntax.")]
     timeout_s: Annotated[
         float,
-        Meta(gt=0, description="Seconds until the command and everything it started are stopped; at most 600."),
+        Meta(gt=0, description="Seconds until the command continues in the background; at most 600."),
     ] = 120
     background: Annotated[
         bool, Meta(description="Return a job id at once; the command keeps running, without a timeout.")
     ] = False
+    pty: Annotated[
+        bool, Meta(description="Run an interactive program in a terminal in the background; job_input types into it.")
+    ] = False
+    cwd: Annotated[str | None, Meta(description="Folder to run in, relative to the workspace root.")] = None
     description: Annotated[str | None, Meta(description="Purpose of the command, in five to ten words.")] = None
 
     def __post_init__(self) -> None:
@@ -57,6 +70,7 @@ class BashTool(TypedTool[BashArguments], Revisable):
         secrets: Names of environment variables that are hidden from commands, in addition to the keys of known model
             services.
         compression: How much of the output of commands the model gets; the user sees all of it.
+        options: Options of the shell.
     """
 
     name = "bash"
@@ -64,24 +78,48 @@ class BashTool(TypedTool[BashArguments], Revisable):
     mutates = "by_call"
     Arguments = BashArguments
 
-    def __init__(self, secrets: Iterable[str] = (), compression: Compression = "aggressive") -> None:
+    def __init__(
+        self,
+        secrets: Iterable[str] = (),
+        compression: Compression = "aggressive",
+        options: ShellOptions = DEFAULT_SHELL,
+    ) -> None:
         self._secrets = frozenset(secrets)
         self._compression: Compression = compression
+        self._options = options
+        self.shell = ShellState()
+        """State that commands have left; empty unless the shell is persistent."""
+
+    def renewed(self) -> BashTool:
+        """Return this tool without the state of its calls."""
+        return BashTool(self._secrets, self._compression, self._options) if self._options.persistent else self
+
+    def validate_with_schema(self, schema: JsonObject, arguments: JsonObject) -> JsonObject:
+        """Validate, and name the folder in the arguments: the call runs in the one it was approved for."""
+        valid = super().validate_with_schema(schema, arguments)
+        return {**valid, "cwd": self.shell.folder} if valid.get("cwd") is None and self.shell.folder else valid
 
     def summary(self, arguments: JsonObject) -> str:
         command = arguments.get("command") or arguments.get("cmd")
         title = title_of(command) if isinstance(command, str) else ""
+        if arguments.get("pty") is True:
+            return f"{title}  (in a terminal)" if title else ""
         apart = arguments.get("background") is True or arguments.get("run_in_background") is True
         return f"{title}  (in the background)" if apart and title else title
 
     def risk_of(self, arguments: BashArguments) -> Risk:
-        risk = analyze(arguments.command).risk
-        if not arguments.background:
-            return risk
-        # What only reads may read forever.
-        level = "execute" if risk.level == "read" else risk.level
-        reason = ", ".join(filter(None, (risk.reason, "runs in the background")))
-        return replace(risk, level=level, reason=reason, access="by_level")
+        risk = analyze(arguments.command, _folder(arguments)).risk
+        reason = [risk.reason]
+        if names := self.shell.names:
+            reason.append(f"with variables of earlier commands: {names}")
+        if arguments.background or arguments.pty:
+            reason.append("runs in the background")
+            # What only reads may read forever, and what runs in a terminal reads input.
+            level = "execute" if risk.level == "read" else risk.level
+            risk = replace(risk, level=level, access="by_level")
+        elif self._options.persistent:
+            risk = replace(risk, access="exclusive")
+        return replace(risk, reason=", ".join(filter(None, reason)))
 
     async def preview_of(self, arguments: BashArguments, context: ToolContext) -> View | ToolOutput | None:
         return TerminalView(arguments.command, "")
@@ -90,18 +128,69 @@ class BashTool(TypedTool[BashArguments], Revisable):
         return {**arguments, "command": text} if isinstance(view, TerminalView) else None
 
     async def execute(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
-        if arguments.background and (context.jobs is None or len(context.jobs.running) >= MAX_RUNNING):
+        is_apart = arguments.background or arguments.pty
+        if is_apart and (context.jobs is None or len(context.jobs.running) >= MAX_RUNNING):
             return ToolOutput.failure(TOO_MANY_JOBS if context.jobs else NO_BACKGROUND)
-        command = await prepared(arguments.command, context, self._secrets)
+        root, folder = context.workspace.root, _folder(arguments)
+        if folder and not await asyncio.to_thread((root / _without_tilde(folder)).is_dir):
+            return ToolOutput.failure(self._missing(folder))
+        if is_apart or not self._options.persistent or context.by_user:
+            return await self._run(arguments, context)
+        with tempfile.TemporaryDirectory(prefix="cinch-shell-") as reports:
+            return await self._run(arguments, context, Path(reports) / "state")
+
+    async def _run(self, arguments: BashArguments, context: ToolContext, report: Path | None = None) -> ToolOutput:
+        """Run a command; `report` is the file for the state of its shell."""
+        variables = {} if context.by_user else self.shell.variables
+        start = ShellState(_folder(arguments), variables)
+        command = await prepared(arguments.command, context, self._secrets, start=start)
+        if arguments.pty:
+            # The user can answer.
+            asks = {name: value for name, value in command.environment.items() if name != "GIT_TERMINAL_PROMPT"}
+            command = replace(command, environment=asks)
+        shown = replace(command, text=reporting(command.text, report)) if report else command
         # The output of a command that only reads is content, such as a file.
-        is_content = analyze(arguments.command).risk.level == "read"
+        is_content = _only_reads(arguments)
         compression: Compression = "off" if is_content else self._compression
-        task = Command(self.name, arguments.command, partial(run_command, command), compression)
-        return await CommandExecution(task, context).execute(None if arguments.background else arguments.timeout_s)
+        terminal = _terminal(command) if arguments.pty else None
+        run = terminal.run if terminal else partial(run_command, shown)
+        task = Command(
+            self.name, arguments.command, run, compression, on_timeout=self._options.on_timeout, terminal=terminal
+        )
+        is_apart = arguments.background or arguments.pty
+        output = await CommandExecution(task, context).execute(None if is_apart else arguments.timeout_s)
+        return self._with_state(output, command, report, context.workspace.root) if report else output
+
+    def _with_state(self, output: ToolOutput, command: ShellCommand, report: Path, root: Path) -> ToolOutput:
+        """Keep the state that a command has left, and add what has changed to its output."""
+        found = read_report(report, command.environment, root)
+        if found is None:
+            return output
+        before, start = self.shell.description, placed(os.path.realpath(command.cwd), root)
+        self.shell.update(found, start, os.environ)
+        after = self.shell.description
+        details: JsonObject = {**(output.details or {}), LEFT_STATE: after}
+        note = (
+            f"\n[Later commands start with: {after or 'the workspace root, no variables'}]" if after != before else ""
+        )
+        return replace(output, content=(*output.content, *([Text(note)] if note else [])), details=details)
+
+    def _missing(self, folder: str) -> str:
+        if folder == self.shell.folder:
+            self.shell.folder = ""
+            return (
+                f"{folder} does not exist any more, so the command did not run. Later ones start in the workspace root."
+            )
+        return f"There is no folder {folder}, so the command did not run."
 
 
 async def prepared(
-    text: str, context: ToolContext, secrets: Iterable[str], *, literal_paths: bool = False
+    text: str,
+    context: ToolContext,
+    secrets: Iterable[str],
+    *,
+    start: ShellState = _WORKSPACE_ROOT,
+    literal_paths: bool = False,
 ) -> ShellCommand:
     """Return a command line with the environment that fits what it does.
 
@@ -109,18 +198,44 @@ async def prepared(
         text: The command line.
         context: Services of the call.
         secrets: Names of environment variables that are hidden from it.
+        start: Folder and variables that it starts with.
         literal_paths: True if git takes paths literally, not as patterns.
     """
-    analysis, root = analyze(text), context.workspace.root
-    environment = command_environment(os.environ, secrets)
-    if analysis.risk.level == "read":
+    analysis, root = analyze(text, start.folder), context.workspace.root
+    only_reads = analysis.risk.level == "read"
+    environment = start.applied_to(command_environment(os.environ, secrets), only_harmless=only_reads)
+    if only_reads:
         environment = read_only_environment(environment, root)
+        text = start.assignments(environment) + text
     folders = [root / _without_tilde(each) for each in analysis.git_folders if "\0" not in each]
     # Looking for drivers may run git itself.
     environment = await asyncio.to_thread(git_environment, environment, folders, analysis.git_use)
     if literal_paths:
         environment["GIT_LITERAL_PATHSPECS"] = "1"
-    return ShellCommand(text, root, environment, is_users=context.by_user)
+    return ShellCommand(text, root / _without_tilde(start.folder), environment, is_users=context.by_user)
+
+
+def shell_state_of(tools: Iterable[Tool]) -> ShellState | None:
+    """Return the state of the persistent shell among these tools; None if there is none."""
+    found = (tool.load() for tool in tools if isinstance(tool, LazyTool) and tool.keeps_state)
+    return next((tool.shell for tool in found if isinstance(tool, BashTool)), None)
+
+
+def _folder(arguments: BashArguments) -> str:
+    """Return the folder of a call, normalized; empty for the workspace root."""
+    folder = os.path.normpath(arguments.cwd or ".")
+    return "" if folder == "." else folder
+
+
+def _only_reads(arguments: BashArguments) -> bool:
+    return analyze(arguments.command, _folder(arguments)).risk.level == "read"
+
+
+def _terminal(command: ShellCommand) -> TerminalProcess:
+    # Few commands need a terminal.
+    from tools.terminal_process import TerminalProcess
+
+    return TerminalProcess(command)
 
 
 def _without_tilde(folder: str) -> Path:

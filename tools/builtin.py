@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from harness.ports.tool import Revisable, Tool, is_deferred
+from tools.shell_options import DEFAULT_SHELL, ShellOptions
 
 if TYPE_CHECKING:
     from harness.messages import JsonObject
@@ -42,6 +43,7 @@ CLASSES = {
     "repo_map": "tools.repo_map:MapTool",
     "bash": "tools.bash:BashTool",
     "job_output": "tools.jobs:JobOutputTool",
+    "job_input": "tools.job_input:JobInputTool",
     "job_kill": "tools.jobs:JobKillTool",
     "recall": "tools.recall:RecallTool",
     "todo": "tools.todo:TodoTool",
@@ -69,6 +71,10 @@ OPTIONAL_CLASSES = {
 """Module and class of the tools that are offered only on request."""
 
 
+_EACH_ALONE, _PERSISTENT = "bash_state", "bash_state_persistent"
+"""Names of the part of the description of bash about its state, and of the one that replaces it."""
+
+
 class ToolOptions(NamedTuple):
     """Options of the built-in tools; see `tools.builtin_tools`."""
 
@@ -84,6 +90,8 @@ class ToolOptions(NamedTuple):
     """Language servers; None if there are none."""
     steps: Sequence[PostEditStep] = ()
     """Steps after each change of files by a tool."""
+    shell: ShellOptions = DEFAULT_SHELL
+    """Options of the shell that commands run in."""
 
 
 DEFAULTS = ToolOptions()
@@ -107,7 +115,9 @@ def create_tool(name: str, options: ToolOptions = DEFAULTS) -> BuiltinTool:
             return tool_class(options.steps)
         case "find_symbol" | "repo_map":
             return tool_class(options.symbol_cache)
-        case _ if name == "bash" or name.startswith("git_"):
+        case "bash":
+            return tool_class(options.secrets(), options.compression, options.shell)
+        case _ if name.startswith("git_"):
             return tool_class(options.secrets(), options.compression)
         case _ if name.startswith("web_"):
             return tool_class(options.web)
@@ -126,12 +136,19 @@ class LazyTool(Revisable):
         self.deferred = manifest.deferred
         self.hosting = options.web.hosting if options.web and name == "web_search" else ""
         self.parameters = manifest.parameters
+        self._options = options
+        self.keeps_state = name == "bash" and options.shell.persistent
         self._create = partial(create_tool, name, options)
         self._loaded: BuiltinTool | None = None
 
     @property
     def description(self) -> str:
-        return description_of(self.name)
+        text = description_of(self.name)
+        return text.replace(description_of(_EACH_ALONE), description_of(_PERSISTENT)) if self.keeps_state else text
+
+    def renewed(self) -> LazyTool:
+        """Return this tool without the state of its calls."""
+        return LazyTool(self.name, self._options) if self.keeps_state else self
 
     def load(self) -> BuiltinTool:
         """Return the tool itself; may be called from any thread."""

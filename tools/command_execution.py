@@ -6,12 +6,13 @@ import asyncio
 import signal
 import time
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.execution.spill import spill_name
-from harness.jobs import Job, Jobs, JobSpec
+from harness.jobs import MAX_RUNNING, POLL_SECONDS, Job, JobInput, Jobs, JobSpec
 from harness.messages import JsonObject, new_id
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.truncation import truncate
@@ -19,6 +20,10 @@ from harness.views import TerminalView
 from tools.compression import Compression, compress
 from tools.output import LARGEST_FILE, CapturedOutput, for_model
 from tools.shell_command import CommandResult, OutputSink
+from tools.shell_options import OnTimeout
+
+if TYPE_CHECKING:
+    from tools.terminal_process import TerminalProcess
 
 LIMIT = 30_000
 _MOST_COMPRESSED = 10_000_000
@@ -30,6 +35,9 @@ _UPDATE_SECONDS = 0.1
 _TITLE_CHARS = 80
 _QUICK_END_SECONDS = 0.2
 """A background command that ends this soon reports its result instead of a job id: mostly it failed to start."""
+_FIRST_OUTPUT_SECONDS = 2.0
+"""Longest wait for the first output of a program in a terminal."""
+_LONGEST_PROMPT = 200
 _ENDING = (signal.SIGINT, signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE, signal.SIGTERM)
 _KILLED = {128 + number: number.name for number in _ENDING}
 EXCESSIVE_OUTPUT = (
@@ -37,6 +45,11 @@ EXCESSIVE_OUTPUT = (
     "from now on it is slowed down, and only the beginning and end of its output are kept."
 )
 MOVED_TO_BACKGROUND = "The user moved the command to the background, where it keeps running"
+
+USER_INPUT = (
+    "[It waits for input that is not echoed, such as a password. Only the user may type it; they were asked to. "
+    "Continue with other work, or wait with job_output.]"
+)
 
 
 class Command(Struct, frozen=True):
@@ -52,6 +65,10 @@ class Command(Struct, frozen=True):
     """Compression of its output for the model."""
     states_success: bool = True
     """False to leave out the exit code 0."""
+    on_timeout: OnTimeout = "kill"
+    """Handling at its time limit; it is killed if no more background jobs can run."""
+    terminal: TerminalProcess | None = None
+    """Terminal that it runs in."""
 
 
 class CommandExecution:
@@ -100,21 +117,39 @@ class CommandExecution:
                 return await self._final_result(job)
             case "moved":
                 return self._in_background_result(job, MOVED_TO_BACKGROUND)
+            case "late" if self._continues_after_timeout:
+                self._jobs.to_background(job)
+                how = f"Still running after {seconds:g} s, so it now runs in the background"
+                return self._in_background_result(job, how)
             case "late":
                 await self._jobs.stop(job)
                 return await self._timeout_result(seconds)
 
     async def _in_background(self) -> ToolOutput:
-        job = self._start()
-        if await self._jobs.wait(job, _QUICK_END_SECONDS) == "over":
-            return await self._final_result(job)
-        self._jobs.to_background(job)
-        return self._in_background_result(job, "Running in the background")
+        job, terminal = self._start(), self._command.terminal
+        interval, deadline = _QUICK_END_SECONDS, time.monotonic() + _FIRST_OUTPUT_SECONDS
+        if terminal is not None:
+            interval = POLL_SECONDS
+            terminal.last_line = lambda: self._captured.latest(_LONGEST_PROMPT).rpartition("\n")[2]
+            terminal.on_hidden_input = lambda: self._jobs.ask_for_input(job, terminal.last_line())
+        while await self._jobs.wait(job, interval) != "over":
+            if terminal is None or terminal.is_settled or time.monotonic() > deadline:
+                self._jobs.to_background(job)
+                if terminal and terminal.hides_input:
+                    self._jobs.ask_for_input(job, terminal.last_line())
+                how = "Running in a terminal in the background" if terminal else "Running in the background"
+                return self._in_background_result(job, how)
+        return await self._final_result(job)
+
+    @property
+    def _continues_after_timeout(self) -> bool:
+        has_room = self._context.jobs is not None and len(self._jobs.running) < MAX_RUNNING
+        return self._command.on_timeout == "background" and has_room
 
     def _start(self) -> Job:
         title = title_of(self._command.text)
         short = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS]}…"
-        self._job = self._jobs.start(JobSpec(self._call_id, short, self._captured, self._work))
+        self._job = self._jobs.start(JobSpec(self._call_id, short, self._captured, self._work, self._command.terminal))
         return self._job
 
     async def _work(self) -> int:
@@ -172,12 +207,19 @@ class CommandExecution:
     def _in_background_result(self, job: Job, how: str) -> ToolOutput:
         printed = self._captured.new_text()
         text = f"{how} as {job.id}. {self._jobs.hint}\nOutput so far:\n{for_model(printed, '(nothing)')}"
+        if job.spec.input is not None:
+            text += f"\n{input_hint(job.spec.input)}"
         return ToolOutput.text(text, view=self._view(printed), details={"job_id": job.id})
 
     def _view(self, output: str) -> TerminalView:
         """Return a view of `output` with the number of characters that were left out of it."""
         left_out = max(0, self._captured.length - len(output)) or None
         return TerminalView(self._command.text, output, left_out=left_out)
+
+
+def input_hint(terminal: JobInput) -> str:
+    """Return instructions for the model about a program that runs in a terminal."""
+    return USER_INPUT if terminal.hides_input else "[job_input types into it.]"
 
 
 class _Throttle:

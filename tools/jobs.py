@@ -10,6 +10,7 @@ from harness.jobs import Job, Jobs
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import TerminalView
+from tools.command_execution import USER_INPUT
 from tools.output import for_model
 from tools.typed import Parameters, TypedTool
 
@@ -28,7 +29,7 @@ ArgumentsT = TypeVar("ArgumentsT", bound=JobArguments)
 
 
 class JobTool(TypedTool[ArgumentsT]):
-    """Needs no approval: the command was approved when it started."""
+    """Needs no approval by default: the command was approved when it started."""
 
     risk_level = "none"
 
@@ -52,8 +53,9 @@ class JobOutputTool(JobTool[JobOutputArguments]):
 
     async def use(self, job: Job, jobs: Jobs, arguments: JobOutputArguments) -> ToolOutput:
         if arguments.wait_s and job.state == "running":
-            await jobs.wait_in_background(job, arguments.wait_s)
-        return _new_output(job)
+            wait = jobs.wait_in_background if job.spec.input is None else jobs.wait_until_settled
+            await wait(job, arguments.wait_s)
+        return new_output(job)
 
 
 class JobKillTool(JobTool[JobArguments]):
@@ -67,11 +69,14 @@ class JobKillTool(JobTool[JobArguments]):
         if job.state != "running":
             return ToolOutput.text(f"{job.id} had already ended: {job.status_text}.")
         await jobs.stop(job, "model")
-        return _new_output(job, "Last output:\n")
+        return new_output(job, "Last output:\n")
 
 
-def _new_output(job: Job, heading: str = "") -> ToolOutput:
+def new_output(job: Job, heading: str = "") -> ToolOutput:
+    """Return the state of a job and its output since the last call."""
     printed = job.spec.output.new_text()
     text = f"{job.id} ({job.spec.title}): {job.status_text}.\n{heading}{for_model(printed, '(nothing new)')}"
+    if job.spec.input is not None and job.spec.input.hides_input:
+        text += f"\n{USER_INPUT}"
     details: JsonObject = {"job_id": job.id, "state": job.state, "exit_code": job.exit_code}
     return ToolOutput.text(text, view=TerminalView(job.spec.title, printed, job.exit_code), details=details)

@@ -69,10 +69,10 @@ async def run_command(
     Raises:
         OSError, ValueError: The command cannot be started.
     """
-    output = _Output(on_output, unthrottled)
+    output = CommandOutput(on_output, unthrottled)
     try:
         pipes = (subprocess.DEVNULL, output.writing_end, output.writing_end)
-        return await _run(shell_program(command), pipes, (output,), outlives=command.is_users)
+        return await run_process(shell_program(command), pipes, (output,), outlives=command.is_users)
     finally:
         output.close()
 
@@ -84,10 +84,10 @@ async def run_program(
     # Unlike a pipe, a file needs no one to write while the program reads.
     with tempfile.TemporaryFile() as given:
         await asyncio.to_thread(_fill, given, data)
-        output, errors = _Output(on_output, unthrottled), _Output(on_error, unthrottled)
+        output, errors = CommandOutput(on_output, unthrottled), CommandOutput(on_error, unthrottled)
         try:
             pipes = (given.fileno(), output.writing_end, errors.writing_end)
-            return await _run(program, pipes, (output, errors), outlives=False)
+            return await run_process(program, pipes, (output, errors), outlives=False)
         finally:
             output.close()
             errors.close()
@@ -99,9 +99,17 @@ def shell_program(command: ShellCommand) -> Program:
     return Program((shell, "-c", command.text), command.cwd, command.environment)
 
 
-async def _run(
-    program: Program, pipes: tuple[int, int, int], outputs: Sequence[_Output], *, outlives: bool
+async def run_process(
+    program: Program, pipes: tuple[int, int, int], outputs: Sequence[CommandOutput], *, outlives: bool
 ) -> CommandResult:
+    """Run a program to its end and pass on its output; it leaves no process behind when cancelled.
+
+    Args:
+        program: The program.
+        pipes: Its standard input, output and error.
+        outputs: Ends of the pipes that are read.
+        outlives: True if processes that it leaves running outlive this program.
+    """
     started = time.monotonic()
     process = ChildProcess.start(program, *pipes)
     try:
@@ -124,12 +132,20 @@ def _fill(file: IO[bytes], data: bytes) -> None:
     file.seek(0)
 
 
-class _Output:
-    """Output pipe of a command. Not asyncio's, whose `wait` may also wait for the pipe to close."""
+class CommandOutput:
+    """Output pipe of a command. Not asyncio's, whose `wait` may also wait for the pipe to close.
 
-    def __init__(self, sink: OutputSink, unthrottled: int) -> None:
+    Args:
+        sink: Receives the output.
+        unthrottled: Bytes of output after which the command is slowed down.
+        ends: Ends for reading and writing, which are closed with it; None creates a pipe.
+    """
+
+    def __init__(
+        self, sink: OutputSink, unthrottled: int = UNTHROTTLED_BYTES, *, ends: tuple[int, int] | None = None
+    ) -> None:
         self._sink = sink
-        self._reading_end, self.writing_end = os.pipe()
+        self._reading_end, self.writing_end = ends or os.pipe()
         os.set_blocking(self._reading_end, False)
         self._ended = asyncio.Event()
         self._room = unthrottled
@@ -166,6 +182,9 @@ class _Output:
             data = os.read(self._reading_end, _CHUNK_BYTES)
         except BlockingIOError:
             return
+        except OSError:
+            # All programs have closed the terminal.
+            data = b""
         if data:
             self._sink(data)
             self._room -= len(data)

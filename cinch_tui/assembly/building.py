@@ -43,6 +43,7 @@ from harness.session.snapshots import Snapshots
 from harness.workspace.workspace import Workspace
 from tools import OPTIONAL_TOOLS, builtin_tools
 from tools.builtin import CLASSES, OPTIONAL_CLASSES
+from tools.shell_options import ShellOptions
 
 # Modules that read sessions are imported when one is read: most starts begin a new session.
 if TYPE_CHECKING:
@@ -195,6 +196,7 @@ def _tools(
         symbol_cache=options.paths.symbol_cache,
         servers=language_servers.servers if settings.lsp.enabled else None,
         steps=steps,
+        shell=ShellOptions(settings.tools.bash_on_timeout, settings.tools.bash_persistent),
     )
     if dialect_name(settings.tools.dialect, model.spec) == CATS:
         # Imported here because few users choose it.

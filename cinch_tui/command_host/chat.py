@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cinch_tui.trust.prompt import TrustQuestion
     from cinch_tui.trust.store import TrustAnswer
     from cinch_tui.user_input import UserInput
+    from harness.jobs import Job, JobInput
     from tools.mcp.auth.browser_login import LoginRequest
 
 
@@ -173,6 +174,11 @@ class ChatCommandHost:
 
         entered = await self._app.push_screen_wait(KeyEntry(title, note, check))
         return None if entered is None else (entered.secret, entered.verdict)
+
+    async def type_into(self, job: Job, terminal: JobInput) -> None:
+        from cinch_tui.screens.job_terminal import JobTerminal
+
+        await self._app.push_screen_wait(JobTerminal(job, terminal))
 
     def restore_prompt(self, user_input: UserInput) -> None:
         self._chat.prompt.restore(user_input)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cinch_tui.trust.prompt import TrustQuestion
     from cinch_tui.trust.store import TrustAnswer
     from cinch_tui.user_input import UserInput
+    from harness.jobs import Job, JobInput
     from tools.mcp.auth.browser_login import LoginRequest
 
 DiffBase: TypeAlias = Literal["session", "git"]
@@ -85,6 +86,9 @@ class CommandHost(Protocol):
     def shows_thinking(self) -> bool: ...
 
     def show_thinking(self, *, shown: bool) -> None: ...
+
+    async def type_into(self, job: Job, terminal: JobInput) -> None:
+        """Let the user type into a program that runs in a terminal; what they type goes nowhere else."""
 
     def send(self, user_input: UserInput) -> None:
         """Send a prompt, or a steering message during a run, once the command has ended."""

@@ -34,18 +34,37 @@ async def panel(host: CommandHost, argument: str) -> None:
 
 
 def _running_jobs(host: CommandHost) -> tuple[Choice, ...]:
-    return tuple(Choice(f"kill {job.id}", job.spec.title) for job in host.session.agent.jobs.running)
+    running = host.session.agent.jobs.running
+    readers = [job for job in running if job.spec.input is not None]
+    return (
+        *(Choice(f"input {job.id}", job.spec.title) for job in readers),
+        *(Choice(f"kill {job.id}", job.spec.title) for job in running),
+    )
 
 
-@PANELS.command("/jobs [kill id]", "list background jobs; show or stop one", arguments=_running_jobs)
+@PANELS.command("/jobs [input|kill id]", "list background jobs; type into one, or stop one", arguments=_running_jobs)
 async def jobs(host: CommandHost, argument: str) -> None:
     match argument.split():
         case []:
             host.open_panel("jobs")
         case ["kill", job_id]:
             _kill(host, job_id)
+        case ["input", *job_ids] if len(job_ids) < 2:
+            await _type_into(host, *job_ids)
         case _:
-            host.notice(f"/jobs takes kill and a job id, or no argument, not {argument!r}", "warning")
+            host.notice(f"/jobs takes input or kill with a job id, or no argument, not {argument!r}", "warning")
+
+
+async def _type_into(host: CommandHost, job_id: str = "") -> None:
+    """Let the user type into a program in a terminal; without an id, the one that waits for the user, or the latest."""
+    readers = [job for job in host.session.agent.jobs.running if job.spec.input is not None]
+    readers.sort(key=lambda job: job.spec.input is not None and job.spec.input.hides_input)
+    job = next((job for job in reversed(readers) if job_id in ("", job.id)), None)
+    if job is None or job.spec.input is None:
+        named = ", ".join(each.id for each in readers)
+        what = f"no job {job_id!r} runs in a terminal" if job_id else "no job runs in a terminal"
+        raise CinchError(f"{what}; {f'these do: {named}' if named else 'the model starts one with pty'}")
+    await host.type_into(job, job.spec.input)
 
 
 def _kill(host: CommandHost, job_id: str) -> None:
@@ -53,6 +72,27 @@ def _kill(host: CommandHost, job_id: str) -> None:
     if not jobs.kill(job_id):
         running = ", ".join(job.id for job in jobs.running)
         raise CinchError(f"no job {job_id!r} is running; {f'these are: {running}' if running else 'none is'}")
+
+
+@PANELS.command(
+    "/shell [reset]",
+    "show the folder and the variables of a persistent shell; reset: start again without them",
+    arguments=lambda _: (Choice("reset", "start again in the project folder, without variables"),),
+)
+async def shell(host: CommandHost, argument: str) -> None:
+    from tools.bash import shell_state_of  # rarely needed
+
+    agent = host.session.agent
+    state = shell_state_of(agent.state.tools)
+    if state is None:
+        raise CinchError("each command runs in a shell of its own; tools.bash.persistent keeps folder and variables")
+    if argument == "reset":
+        agent.reset_tools()
+        host.notice("The next command starts in the project folder, without variables of earlier ones.")
+    elif argument:
+        raise CinchError(f"/shell takes reset, or no argument, not {argument!r}")
+    else:
+        host.notice(f"Commands start with: {state.description or 'the project folder, no variables of earlier ones'}.")
 
 
 @PANELS.command(

@@ -179,6 +179,8 @@ class SessionController(ChatSession):
     async def _take_over(self, assembly: Assembly) -> None:
         from cinch_tui.commands.packages import package_commands
         from cinch_tui.controller.bridge import Bridge
+        from cinch_tui.job_wake import JobWake
+        from cinch_tui.user_dialogs.job_prompts import JobPrompts
         from harness.approval.modes import PLAN
 
         self._assembly = assembly
@@ -189,6 +191,8 @@ class SessionController(ChatSession):
         agent.subscribe(self.sender.queue.receive)
         agent.subscribe(self._receive)
         agent.subscribe(self._receive_context_change)
+        agent.subscribe(JobPrompts(self).receive)
+        agent.subscribe(JobWake(self, self.view.continue_run).receive)
         self.write_titles()
         self._on_ready()
         await self.view.agent_ready()

@@ -13,7 +13,7 @@ from cinch_tui.notifications.presence import Presence
 from harness import events
 
 PLAN = "the plan"
-APPROVE, QUESTION, REVIEW = "needs approval", "has a question", "plan ready for review"
+APPROVE, QUESTION, REVIEW, INPUT = "needs approval", "has a question", "plan ready for review", "needs input"
 
 
 class Notifications:
@@ -54,6 +54,8 @@ class Notifications:
                 self._waits(call.id, APPROVE)
             case events.QuestionAsked(call_id=call_id):
                 self._waits(call_id, QUESTION)
+            case events.JobInputRequested(job_id=job_id) if self._presence.is_away:
+                self._call(f"{job_id} {INPUT}")
             case events.PlanSubmitted():
                 self._waits(PLAN, REVIEW)
             case events.ToolApprovalResolved(call_id=call_id) | events.QuestionAnswered(call_id=call_id):

@@ -16,7 +16,16 @@ from cinch_tui.rendering.safe_text import one_line, plain_output
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.status_bar import format_count, format_elapsed
 from harness.agent.guardrails import without_secrets
-from harness.events import AgentEnd, Event, JobEnded, JobStarted, MessageUpdate, SubagentEvent, ToolExecutionEnd
+from harness.events import (
+    AgentEnd,
+    Event,
+    JobEnded,
+    JobInputRequested,
+    JobStarted,
+    MessageUpdate,
+    SubagentEvent,
+    ToolExecutionEnd,
+)
 from harness.jobs import Job
 from harness.publishing import innermost
 
@@ -51,21 +60,27 @@ class ChangesPanel(Panel):
 
 class JobsPanel(Panel):
     empty = "No background jobs in this session."
-    keys = ("panel.open output", "panel.stop kills")
+    keys = ("panel.open output and input", "panel.stop kills")
 
     @property
     def is_live(self) -> bool:
         return bool(self._context.agent.jobs.running)
 
     def affected_by(self, event: Event) -> bool:
-        return isinstance(event, JobStarted | JobEnded)
+        return isinstance(event, JobStarted | JobEnded | JobInputRequested)
 
     async def rows(self) -> Sequence[ItemRow]:
         return [_job_row(job) for job in self._context.agent.jobs.all[::-1]]
 
     async def open(self, key: str) -> None:
         job = self._context.agent.jobs.find(key)
-        if job is not None:
+        if job is None:
+            return
+        if job.spec.input is not None and job.state == "running":
+            from cinch_tui.screens.job_terminal import JobTerminal
+
+            await self._context.open_screen(JobTerminal(job, job.spec.input))
+        else:
             output = job.spec.output
             await _read(self._context, job.spec.title, lambda: f"{job.id}: {job.status_text}\n\n{output.full_text()}")
 
@@ -163,6 +178,8 @@ def _job_row(job: Job) -> ItemRow:
         title = f"{title[:TITLE_CHARS]}…"
     label = f"{mark} {job.id} {title}"
     result = "" if job.state == "running" else f"exit {job.exit_code} " if job.state == "ended" else f"{job.state} "
+    if job.spec.input is not None and job.spec.input.hides_input:
+        result = "needs your input "
     return ItemRow(f"{label} · {last}" if last else label, f"{result}{format_elapsed(job.seconds)}", key=job.id)
 
 

@@ -40,9 +40,13 @@ if TYPE_CHECKING:
     from cinch_tui.saved_sessions import SessionChoice
     from cinch_tui.trust.prompt import TrustQuestion
     from cinch_tui.trust.store import TrustAnswer
+    from harness.jobs import Job, JobInput
     from providers.model_catalog.offers import Offer
     from tools.mcp.auth.browser_login import LoginRequest
 
+ANSWER_TIMEOUT_S = 3.0
+"""Seconds that a program in a terminal has to answer what the user typed."""
+LATEST_OUTPUT_CHARS = 2_000
 LISTING_TIMEOUT_S = 5.0
 """Seconds that providers have to list their models."""
 SEND_AS_PROMPT = "Send it to the model as a prompt"
@@ -282,7 +286,7 @@ class PlainCommandHost:
         # Imported late: few users start without a key.
         from cinch_tui.api_keys.provider_key import KeyAccepted, KeyRefused
 
-        while secret := await self._menus.line("Key (not shown; empty to cancel): ", opens=True, hidden=True):
+        while secret := (await self._menus.line("Key (not shown; empty to cancel): ", opens=True, hidden=True)).strip():
             self._writer.notice("Checking the key.")
             match verdict := await check(secret):
                 case KeyAccepted():
@@ -295,6 +299,18 @@ class PlainCommandHost:
                     if chosen != 1:
                         return (secret, verdict) if chosen == 0 else None
         return None
+
+    async def type_into(self, job: Job, terminal: JobInput) -> None:
+        async with self._menus.lock:
+            self._writer.write(job.id, job.spec.output.latest(LATEST_OUTPUT_CHARS).rstrip("\n"))
+            how = "not shown, and not seen by the model" if terminal.hides_input else "the model sees it"
+            try:
+                typed = await self._menus.line(f"Type ({how}): ", opens=True, hidden=terminal.hides_input)
+            except InputClosed:
+                return
+        terminal.type(f"{typed}\r".encode())
+        await self.session.agent.jobs.wait_until_settled(job, ANSWER_TIMEOUT_S)
+        self._writer.write(job.id, job.spec.output.latest(LATEST_OUTPUT_CHARS).rstrip("\n"))
 
     def restore_prompt(self, user_input: UserInput) -> None:
         """Print the prompt: a line of plain mode cannot start with a text."""

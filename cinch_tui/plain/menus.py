@@ -60,12 +60,13 @@ class Menus:
         return None
 
     async def line(self, prompt: str, *, opens: bool = False, hidden: bool = False) -> str:
-        """Request a line from the user; `hidden` reads it without echo, for a secret.
+        """Request a line from the user; `hidden` reads it without echo and as it is, for a secret.
 
         Raises:
             InputClosed: the input has ended.
         """
-        return (await self._answer_to(LineRequest(prompt, opens, hidden))).strip()
+        typed = await self._answer_to(LineRequest(prompt, opens, hidden))
+        return typed if hidden else typed.strip()
 
     async def run(self, program: Callable[[], str]) -> str:
         """Run a program that uses the terminal, in the thread that reads the input, and return its result.

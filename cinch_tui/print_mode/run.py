@@ -91,6 +91,7 @@ async def _run(job: PrintJob) -> int:
         for warning in (*assembly.warnings, *await assembly.mcp.start()):
             job.reporter.write(warning)
         agent = stopper.agent = assembly.agent
+        agent.jobs.stop_with_run()
         job.output.on_failure = agent.abort
         try:
             if not await _connect_servers(job, assembly.mcp):

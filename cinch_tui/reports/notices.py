@@ -11,7 +11,8 @@ from harness import events
 from harness.agent.retry import format_delay
 from harness.context.history import outline_of
 from harness.errors import ContextWindowOverflow
-from harness.jobs import Jobs, lost_jobs
+from harness.jobs import Jobs
+from harness.lost_jobs import lost_jobs
 from harness.messages import Message, ToolResult
 from harness.views import TerminalView
 
@@ -35,6 +36,9 @@ def notice_of(event: events.Event) -> tuple[str, NoticeLevel] | None:
             return f"Message blocked: {reason}", "warning"
         case events.LimitReached(message=message):
             return f"Stopped: {message}. Say “go on” to continue.", "warning"
+        case events.JobInputRequested(job_id=job_id, title=title, prompt=prompt):
+            asked = f": {prompt.strip()}" if prompt.strip() else ""
+            return f"{job_id} ({title}) needs input that only you can type{asked} Type it with /jobs input.", "warning"
         case events.ContextWarning(level="critical"):
             return (
                 "The context window is nearly full: /compact summarizes it, /handoff or /new starts afresh.",

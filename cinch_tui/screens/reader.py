@@ -23,8 +23,8 @@ class Reader(Dialog[None]):
     BINDINGS = bindings("reader")
     KEY_HINTS = ("↑ ↓ PgUp PgDn scroll", "reader.close closes")
 
-    def __init__(self, title: str, text: Callable[[], str]) -> None:
-        super().__init__(grace=0)
+    def __init__(self, title: str, text: Callable[[], str], *, grace: float = 0) -> None:
+        super().__init__(grace=grace)
         self._heading = title
         self._text = text
         self._shown = ""
@@ -35,14 +35,15 @@ class Reader(Dialog[None]):
             yield Static(id="words", markup=False)
 
     def opened(self) -> None:
-        self._update()
+        self.update()
         self.query_one("#text").scroll_end(animate=False)
-        self.set_interval(UPDATE_SECONDS, self._update)
+        self.set_interval(UPDATE_SECONDS, self.update)
 
     def action_close(self) -> None:
         self.answer(None)
 
-    def _update(self) -> None:
+    def update(self) -> None:
+        """Show the text as it is now."""
         text = self._text()
         if text == self._shown:
             return

@@ -13,8 +13,9 @@ from harness.context.history import outline_of, usage_of
 from harness.context.overlay import ContextOverlay
 from harness.errors import ConfigError
 from harness.events import HistoryReplaced
-from harness.jobs import lost_jobs, lost_jobs_notice
+from harness.lost_jobs import lost_jobs, lost_jobs_notice
 from harness.messages import AssistantMessage, Message
+from harness.ports.tool import lost_state_notice, renewed_tools
 from harness.publishing import publish_message
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class SessionControl(AgentBase):
         state.context.restore(ContextOverlay())
         self.inbox.clear()
         self.inbox.steering.mode, self.inbox.follow_up.mode = options.steering, options.follow_up
-        state.system_prompt, state.tools = initial.system_prompt, initial.tools
+        state.system_prompt, state.tools = initial.system_prompt, renewed_tools(initial.tools)
         state.max_tokens, state.approval, state.last_error = initial.max_tokens, options.approval, None
         if state.model != initial.model:
             self.set_model(initial.model)
@@ -114,7 +115,17 @@ class SessionControl(AgentBase):
         self._cache.clear()
         self._bus.session_id = self.identity.rotate(session_id)
         self._bus.turn = 0
+        self._renew_tools(messages)
         return self.session_id
+
+    def reset_tools(self) -> None:
+        """Drop what tools keep between their calls, such as the folder of a persistent shell; the model is informed.
+
+        Raises:
+            AlreadyRunning: A run is active.
+        """
+        self.ensure_idle()
+        self._renew_tools(self.history.messages)
 
     async def open_session(self, store: SessionStore, session_id: str = "") -> bool:
         """Continue a session of a store, or start it there, and store the conversation from now on.
@@ -197,6 +208,17 @@ class SessionControl(AgentBase):
         if (idle := self.identity.idle_for()) is None or idle <= idle_seconds:
             return None
         return self.new_session(messages=self.history.messages)
+
+    def _renew_tools(self, messages: Sequence[Message]) -> None:
+        """Start with tools that keep nothing of earlier calls; inform the model if its calls left something."""
+        state = self.state
+        tools = renewed_tools(state.tools)
+        # Most tools keep nothing, and a session may be long.
+        if all(new is old for new, old in zip(tools, state.tools, strict=True)):
+            return
+        state.tools = tools
+        if notice := lost_state_notice(outline_of(messages)):
+            self.add_reminder(notice)
 
     def _cache_key_for(self, messages: Sequence[Message]) -> str:
         """Return the cache key of a new session with these messages; empty unless it begins as the current one does."""

@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from harness.events.calls import EventHeader as EventHeader
 from harness.events.calls import HookRan as HookRan
 from harness.events.calls import JobEnded as JobEnded
+from harness.events.calls import JobInputRequested as JobInputRequested
 from harness.events.calls import JobStarted as JobStarted
 from harness.events.calls import MessageDiscarded as MessageDiscarded
 from harness.events.calls import MessageEnd as MessageEnd
@@ -283,6 +284,7 @@ Event: TypeAlias = (
     | InputRejected
     | HookRan
     | SubagentEvent
+    | JobInputRequested
     | JobStarted
     | JobEnded
     | ParallelStart

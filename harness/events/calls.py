@@ -252,6 +252,17 @@ class JobStarted(EventHeader, frozen=True, kw_only=True):
     """Description for the user, such as the command."""
 
 
+class JobInputRequested(EventHeader, frozen=True, kw_only=True):
+    """A background job waits for input that is not echoed, such as a password; only the user may type it."""
+
+    job_id: str
+    """Id of the job."""
+    title: str
+    """Description for the user, such as the command."""
+    prompt: str
+    """Last line of its output."""
+
+
 class JobEnded(EventHeader, frozen=True, kw_only=True):
     """A background job ended, possibly while no run was active."""
 

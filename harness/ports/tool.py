@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from harness.messages import JsonObject, Message, Text, ToolCall, UserContent
+from harness.messages import JsonObject, Message, Text, ToolCall, ToolResult, UserContent
 from harness.ports.provider import Hosting, ToolSpec
 from harness.risk import Risk
 from harness.views import View
@@ -273,6 +273,36 @@ class Revisable(Protocol):
             The new arguments, or None if the revision cannot be expressed as arguments.
         """
         ...
+
+
+@runtime_checkable
+class StatefulTool(Protocol):
+    """Tool that keeps state between its calls, such as a working directory."""
+
+    def renewed(self) -> Tool:
+        """Return a tool with the same options and without state, for a subagent or another session.
+
+        A tool that keeps no state with its options returns itself.
+        """
+        ...
+
+
+def renewed_tools(tools: Sequence[Tool]) -> list[Tool]:
+    """Return the tools, those that keep state without it."""
+    return [tool.renewed() if isinstance(tool, StatefulTool) else tool for tool in tools]
+
+
+LEFT_STATE = "left_state"
+"""Key in the details of a result for what the call left for later calls, as a short text; empty for nothing."""
+
+
+def lost_state_notice(messages: Sequence[Message]) -> str:
+    """Return the notice for the model that the state which its calls left is lost; empty if they left none."""
+    for message in reversed(messages):
+        if type(message) is ToolResult and message.details and LEFT_STATE in message.details:
+            left = message.details[LEFT_STATE]
+            return f"{message.tool_name} has started anew, so this is no longer in effect: {left}." if left else ""
+    return ""
 
 
 def is_deferred(tool: Tool) -> bool:

@@ -109,10 +109,15 @@ def test_huge_output_reaches_the_model_truncated_and_a_file_completely(reported,
     assert [path.stat().st_size for path in spilled] == [100_000_000] or str(spilled[0]) in answers[0]
 
 
-def test_endless_command_is_stopped_with_its_processes(reported):
+@pytest.mark.parametrize(
+    ("on_timeout", "text"), [("background", "Still running after 1 s"), ("kill", "Timed out after 1 s")]
+)
+def test_endless_command_is_stopped_with_its_processes(reported, monkeypatch, on_timeout, text):
+    monkeypatch.setenv("CINCH_TOOLS_BASH_ON_TIMEOUT", on_timeout)
+
     answers = reported([("bash", {"command": "sleep 98765 & sleep 98765", "timeout": 1})])
 
-    assert "Timed out after 1 s" in answers[0]
+    assert text in answers[0]
     assert running("sleep 98765") == 0
 
 

@@ -49,6 +49,7 @@ from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.screens.choice_dialogs import Confirmation, ShortList
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.screens.help import HelpScreen
+from cinch_tui.screens.job_terminal import JobTerminal
 from cinch_tui.screens.key_entry import KeyEntry
 from cinch_tui.screens.mcp import McpScreen
 from cinch_tui.screens.mcp_login import McpLoginScreen
@@ -293,6 +294,15 @@ async def reader(pilot: Pilot[object], app: CinchApp) -> None:
     await put(pilot, app, Reader("make serve", lambda: "".join(f"request {number} done\n" for number in range(50))))
 
 
+async def job_terminal(pilot: Pilot[object], app: CinchApp) -> None:
+    terminal = SimpleNamespace(hides_input=True)
+    output = SimpleNamespace(latest=lambda limit: "$ ssh shop.example.com\nada@shop.example.com's password: "[:limit])
+    spec = SimpleNamespace(title="ssh shop.example.com", output=output, input=terminal)
+    job = SimpleNamespace(id="job-1", spec=spec, state="running", status_text="running for 3 s")
+    await put(pilot, app, JobTerminal(job, terminal))  # type: ignore[arg-type] what the screen reads
+    await pilot.press(*"secret")
+
+
 async def welcome(pilot: Pilot[object], app: CinchApp) -> None:
     async def find() -> Sequence[LocalServer]:
         return [LocalServer("ollama", "http://127.0.0.1:11434/v1", ("qwen3:8b",))]
@@ -377,6 +387,7 @@ STAGES = (
     Stage("mcp-tools", McpScreen, mcp_tools),
     Stage("mcp-login", McpLoginScreen, mcp_login),
     Stage("reader", Reader, reader),
+    Stage("job-terminal", JobTerminal, job_terminal),
     Stage("confirmation", Confirmation, confirmation),
     Stage("short_list", ShortList, short_list),
     Stage("key-entry", KeyEntry, key_entry),

@@ -161,7 +161,10 @@ def _subagent(make: Make) -> Agent:
 def _job(make: Make) -> Agent:
     begin = Reply((Call("bash", {"command": "sleep 300", "background": True}),))
     end = Reply((Call("job_kill", {"job_id": "job-1"}),))
-    return make(begin, end, "done", tools=builtin_tools(), approval="off")
+    ask = Reply((Call("bash", {"command": "stty -echo; echo Password:; sleep 300", "pty": True}),))
+    return make(
+        begin, ask, end, Reply((Call("job_kill", {"job_id": "job-2"}),)), "done", tools=builtin_tools(), approval="off"
+    )
 
 
 SCENARIOS = (_talk, _overflow, _empty_reply, _several_models, _plan, _rejected, _stopped_by_a_hook, _subagent, _job)

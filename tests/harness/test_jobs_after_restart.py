@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.jobs import lost_jobs, lost_jobs_notice
+from harness.lost_jobs import lost_jobs, lost_jobs_notice
 from harness.messages import Message, Text, ToolResult, UserMessage
 from providers.demo import Call, Reply
 from tools import builtin_tools

@@ -184,7 +184,7 @@ async def test_a_folder_that_was_deleted_is_a_failure(tmp_path: Path) -> None:
 def test_timeout_is_in_seconds_or_milliseconds_and_at_most_ten_minutes(arguments: JsonObject, seconds: float) -> None:
     validated = BashTool().validate({"cmd": "ls", **arguments})
 
-    assert validated == {"command": "ls", "timeout_s": seconds, "background": False, "description": None}
+    assert (validated["command"], validated["timeout_s"]) == ("ls", seconds)
     assert BashTool().validate(validated) == validated
 
 

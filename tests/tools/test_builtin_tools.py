@@ -32,6 +32,7 @@ ORDER = [
     "repo_map",
     "bash",
     "job_output",
+    "job_input",
     "job_kill",
     "recall",
     "todo",

@@ -10,6 +10,7 @@ from cinch_tui.config.setting import AT_ONCE, NEXT_START, Setting, held, tighten
 
 Concurrency: TypeAlias = Literal["parallel", "sequential"]
 Compression: TypeAlias = Literal["off", "minimal", "aggressive"]
+OnTimeout: TypeAlias = Literal["background", "kill"]
 WebSearch: TypeAlias = Literal["auto", "native", "brave", "searxng", "tavily", "exa", "off"]
 ApprovalMode: TypeAlias = Literal["on", "smart", "edits", "off"]
 HeadlessApproval: TypeAlias = Literal["deny", "allow"]
@@ -68,6 +69,30 @@ class ToolSettings(Struct, frozen=True):
             key="bash.compression",
         ),
     ] = "aggressive"
+    bash_on_timeout: Annotated[
+        OnTimeout,
+        Setting(
+            "commands that exceed their time limit: background: they continue as background jobs; kill: they are "
+            "stopped",
+            applies=NEXT_START,
+            key="bash.on_timeout",
+        ),
+    ] = "background"
+    bash_persistent: Annotated[
+        bool,
+        held(
+            "keep the folder and the exported variables of commands for later ones; /shell shows and resets them",
+            applies=NEXT_START,
+            key="bash.persistent",
+        ),
+    ] = False
+    bash_wake_on_exit: Annotated[
+        bool,
+        held(
+            "start a run when a background job ends while the agent is idle, at most five without a message of yours",
+            key="bash.wake_on_exit",
+        ),
+    ] = False
 
 
 class WebSettings(Struct, frozen=True):

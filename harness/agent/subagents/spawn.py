@@ -29,7 +29,7 @@ from harness.events import Event, TurnStart
 from harness.instructions.prompts import prompt_text
 from harness.messages import new_id, user
 from harness.ports.interaction import NonInteractive
-from harness.ports.tool import Delegate, Role, SubagentTask, Tool, ToolOutput, specs_of
+from harness.ports.tool import Delegate, Role, SubagentTask, Tool, ToolOutput, renewed_tools, specs_of
 from harness.views import TextView
 
 DELEGATE = "delegate_subagent"
@@ -127,7 +127,8 @@ class Spawner(Delegate):
             # It must stop before its parent abandons it.
             cancel_grace_s=run.options.cancel_grace_s / 2,
         )
-        child = self._agent_class(role.model or run.state.model, self._offered(delegation), self._system(role), options)
+        tools = renewed_tools(self._offered(delegation))
+        child = self._agent_class(role.model or run.state.model, tools, self._system(role), options)
         child.state.permissions = run.state.permissions
         if not (role.tools or role.selects_tools or delegation.tools):
             child.state.late = LateTools(run.state.late.sources)

@@ -92,7 +92,8 @@ async def test_every_tool_is_offered_and_works(folder: Path, mode: str) -> None:
 
     assert list(tools) == [
         *("read_file", "write_file", "edit_file", "notebook_edit", "move_file", "copy_file", "delete_file"),
-        *("list_files", "find_files", "grep", "find_symbol", "repo_map", "bash", "job_output", "job_kill"),
+        *("list_files", "find_files", "grep", "find_symbol", "repo_map", "bash", "job_output"),
+        *("job_input", "job_kill"),
         *(name for name in tools if name.startswith("git_")),
         *("lsp", "web_fetch"),
     ]

@@ -1,0 +1,111 @@
+"""Background jobs in the app: input into their terminals, and runs that their end starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fakes.chat import chat, until
+from fakes.model_server import ModelServer
+from fakes.panels import area, lines, say
+from fakes.script import Reply
+from textual.widgets import Input
+
+from cinch_tui import job_wake
+from cinch_tui.app.app import CinchApp
+from cinch_tui.screens.job_terminal import JobTerminal
+
+PASSWORD = "stty -echo; printf 'Password: '; read p; stty echo; echo; echo ${#p}; read q; echo \"<$q>\"; sleep 300"
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., CinchApp]]:
+    servers: list[ModelServer] = []
+
+    def make(*script: Reply) -> CinchApp:
+        servers.append(ModelServer(list(script)).__enter__())
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", servers[-1].url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
+        (tmp_path / "project").mkdir(exist_ok=True)
+        return chat(tmp_path / "project", "--approve", "off")
+
+    yield make
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+def is_open(app: CinchApp) -> bool:
+    """Return True once the terminal of a job takes input."""
+    return isinstance(app.screen, JobTerminal) and any(field.has_focus for field in app.screen.query(Input))
+
+
+def blocks(app: CinchApp) -> str:
+    return "\n".join(block.source for block in app.controller.view.widgets.transcript.blocks)
+
+
+async def test_user_types_a_password_and_other_input_into_a_job(start, own_home: Path):
+    app = start(Reply(calls=[("bash", {"command": PASSWORD, "pty": True})]), Reply("Type it."))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, app, "go", lambda: is_open(app))
+        hidden = app.screen.query_one(Input).password
+        await pilot.press(*"hunter2", "enter")
+        await until(pilot, lambda: not isinstance(app.screen, JobTerminal))
+        (job,) = app.controller.agent.jobs.running
+        await until(pilot, lambda: job.spec.output.full_text().endswith("7\n"))
+
+        await pilot.press("f10", "f10", "f9")
+        await until(pilot, lambda: area(app) and lines(app) and lines(app)[0].startswith("● job-1"))
+        await pilot.press("enter")
+        await until(pilot, lambda: is_open(app))
+        shown = app.screen.query_one(Input).password
+        await pilot.press(*"abc", "enter")
+        await until(pilot, lambda: "<abc>" in job.spec.output.full_text())
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: job.state != "running")
+        await pilot.press("escape")
+
+    files = [path.read_bytes() for path in own_home.rglob("*") if path.is_file()]
+    assert (hidden, shown) == (True, False)
+    assert "job-1" in blocks(app)
+    assert "Password: Type it with /jobs input" in blocks(app)
+    assert not [content for content in files if b"hunter2" in content]
+    assert "hunter2" not in job.spec.output.full_text() + app.controller.agent.save_messages()
+
+
+def waiting_for(name: str) -> Reply:
+    command = f"until [ -e {name} ]; do sleep 0.01; done; echo three $((1 + 1)) one; exit 1"
+    return Reply(calls=[("bash", {"command": command, "background": True})])
+
+
+async def test_end_of_a_job_starts_a_run_a_few_times_in_a_row(start, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(job_wake, "DELAY_S", 0.05)
+    monkeypatch.setattr(job_wake, "MOST_IN_A_ROW", 1)
+    monkeypatch.setenv("CINCH_TOOLS_BASH_WAKE_ON_EXIT", "true")
+    app = start(waiting_for("first"), Reply("It runs."), waiting_for("second"), Reply("Again."))
+    async with app.run_test(size=(100, 30)) as pilot:
+        folder = app.controller.options.cwd
+        await say(pilot, app, "go", lambda: "It runs." in blocks(app) and not app.controller.is_running)
+        app.controller.view.prompt.restore("half typed")
+        (folder / "first").touch()
+        await until(pilot, lambda: "Again." in blocks(app) and not app.controller.is_running)
+        (folder / "second").touch()
+        await until(pilot, lambda: "so this one starts none" in blocks(app))
+
+        assert "[Background job-1" in blocks(app)
+        assert "three 2 one" in blocks(app)
+        assert "[Background job-2" not in blocks(app)
+        assert app.controller.view.prompt.text == "half typed"
+
+
+async def test_end_of_a_job_starts_no_run_by_default(start, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(job_wake, "DELAY_S", 0)
+    app = start(waiting_for("go"), Reply("It runs."), Reply("Never."))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, app, "go", lambda: "It runs." in blocks(app) and not app.controller.is_running)
+        (app.controller.options.cwd / "go").touch()
+        await until(pilot, lambda: "ended with exit code 1" in blocks(app))
+        await pilot.pause()
+
+        assert not app.controller.is_running
+        assert "[Background job-1" not in blocks(app)

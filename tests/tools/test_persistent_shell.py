@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from fakes.contexts import tool_context
+from msgspec.structs import replace
+
+from harness.approval.explanation import CallSettings, explain
+from harness.approval.modes import EXECUTE, ApprovalMode
+from harness.approval.policy import Permissions
+from harness.approval.store import RuleStore, WrittenRule
+from harness.jobs import Jobs
+from harness.messages import JsonObject, JsonValue, Text, ToolCall
+from harness.permissions import Decision, RuleSource
+from harness.ports.tool import ToolOutput, renewed_tools
+from harness.workspace.workspace import Workspace
+from tools.bash import BashTool
+from tools.shell_options import ShellOptions
+from tools.shell_state import ShellState
+
+
+class Shell:
+    """Persistent shell in a folder, with background jobs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tool = BashTool(options=ShellOptions(persistent=True))
+        self.jobs = Jobs()
+        self._folder = folder
+        self._context = replace(tool_context(folder), jobs=self.jobs)
+
+    async def run(self, command: str, **arguments: JsonValue) -> str:
+        return text_of(await self.call(self.valid(command, **arguments)))
+
+    async def call(self, arguments: JsonObject) -> ToolOutput:
+        return await self.tool.run(arguments, self._context)
+
+    def valid(self, command: str, **arguments: JsonValue) -> JsonObject:
+        return self.tool.validate({"command": command, **arguments})
+
+    @property
+    def state(self) -> ShellState:
+        return self.tool.shell
+
+    def decision(self, command: str, approval: ApprovalMode = "smart", *allowed: str) -> Decision:
+        rules = RuleStore()
+        rules.load([WrittenRule(each, "allow", RuleSource("user")) for each in allowed])
+        settings = CallSettings(Permissions(EXECUTE, approval, rules), Workspace(self._folder), (self.tool,))
+        return explain(settings, ToolCall(id="1", name="bash", arguments={"command": command}))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / "sub").mkdir(parents=True)
+    (folder / ".git").mkdir()
+    return folder
+
+
+@pytest.fixture
+def shell(folder: Path) -> Shell:
+    return Shell(folder)
+
+
+def text_of(output: ToolOutput) -> str:
+    return "\n".join(block.text for block in output.content if isinstance(block, Text))
+
+
+async def test_folder_and_exported_variables_last_for_later_commands(shell: Shell, folder: Path) -> None:
+    left = await shell.run("cd sub && export MODE='a\nb' && lost=1; exit 3")
+    later = await shell.run("printenv >/dev/null; pwd; printenv MODE; echo ${lost-gone}")
+
+    assert left.endswith("[Later commands start with: folder sub; variables MODE]")
+    assert left.startswith("Exit code: 3\n")
+    assert later == f"Exit code: 0\n{folder}/sub\na\nb\ngone"
+
+
+async def test_shell_that_is_not_persistent_keeps_nothing(folder: Path) -> None:
+    tool, context = BashTool(), tool_context(folder)
+
+    await tool.run(tool.validate({"command": "cd sub; export MODE=1"}), context)
+    output = await tool.run(tool.validate({"command": "pwd; echo ${MODE-gone}"}), context)
+
+    assert text_of(output) == f"Exit code: 0\n{folder}\ngone"
+
+
+@pytest.mark.parametrize("end", ["timeout", "cancelled", "background", "killed"])
+async def test_command_that_does_not_end_in_its_call_changes_nothing(shell: Shell, end: str) -> None:
+    before = await shell.run("export KEPT=1")
+    command = "cd sub; export LOST=1; until [ -e ../go ]; do sleep 0.01; done"
+    if end == "timeout":
+        await shell.run(command, timeout_s=0.3)
+    elif end == "background":
+        await shell.run(command, background=True)
+    elif end == "killed":
+        await shell.run("cd sub; export LOST=1; kill -KILL $$")
+    else:
+        call = asyncio.create_task(shell.call(shell.valid(command)))
+        await asyncio.sleep(0.1)
+        call.cancel()
+        await asyncio.wait([call])
+    await shell.jobs.close()
+
+    assert "KEPT" in before
+    assert shell.state == ShellState("", {"KEPT": "1"})
+
+
+async def test_removed_and_restored_variables_are_no_longer_listed(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIVEN", "1")
+
+    await shell.run("export NEW=1 GIVEN=2")
+    await shell.run("unset NEW; export GIVEN=1")
+    restored = shell.state.description
+    await shell.run("unset GIVEN")
+
+    assert restored == ""
+    assert shell.state.variables == {"GIVEN": None}
+    assert await shell.run("printenv >/dev/null; echo ${GIVEN-gone}") == "Exit code: 0\ngone"
+
+
+async def test_folder_that_was_removed_stops_one_command_only(shell: Shell, folder: Path) -> None:
+    await shell.run("cd sub")
+    (folder / "sub").rmdir()
+
+    assert "did not run" in await shell.run("touch ran")
+    assert await shell.run("pwd") == f"Exit code: 0\n{folder}"
+    assert not (folder / "ran").exists()
+
+
+async def test_variables_that_steer_the_shell_or_the_meaning_of_paths_are_not_kept(shell: Shell) -> None:
+    await shell.run("export HOME=/etc CDPATH=/ BASH_ENV=x IFS=x; ls() { rm -r /; }; export -f ls; export OK=1")
+
+    assert shell.state.variables == {"OK": "1"}
+
+
+async def test_reading_command_sees_variables_but_its_programs_do_not(shell: Shell, folder: Path) -> None:
+    (folder / "bin").mkdir()
+    fake = folder / "bin" / "ls"
+    fake.write_text("#!/bin/sh\necho hijacked\n")
+    fake.chmod(0o755)
+    await shell.run('export PATH="$PWD/bin:$PATH" GIT_DIR=/nowhere WORD=seen; export LD_X=1')
+
+    reading = await shell.run("echo $WORD; ls sub; git status 2>&1 | head -1")
+
+    assert shell.decision("echo $WORD; ls sub").kind == "allow"
+    assert reading.splitlines()[1] == "seen"
+    assert "hijacked" not in reading
+    assert "nowhere" not in reading
+    assert "hijacked" in await shell.run("ls; printenv >/dev/null")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "command", "approval", "kind"),
+    [
+        ("sub", "cat ../a.txt", "smart", "allow"),
+        ("sub", "cat ../../a.txt", "smart", "ask"),
+        ("..", "cat a.txt", "smart", "ask"),
+        ("..", "ls", "smart", "ask"),
+        ("/etc", "cat passwd", "smart", "ask"),
+        ("..", "echo x > a.txt", "edits", "ask"),
+        ("link", "cat a.txt", "smart", "ask"),
+        ("sub", "rm -rf ..", "off", "deny"),
+        ("sub", "rm -rf ../sub/..", "off", "deny"),
+    ],
+)
+async def test_relative_paths_are_those_of_the_folder_an_earlier_command_entered(
+    folder: Path, earlier: str, command: str, approval: ApprovalMode, kind: str
+) -> None:
+    (folder / "link").symlink_to(folder.parent)
+    shell = Shell(folder)
+    await shell.run(f"cd {earlier}")
+
+    assert shell.decision(command, approval).kind == kind
+
+
+async def test_protected_file_is_one_in_the_folder_an_earlier_command_entered(shell: Shell) -> None:
+    before = shell.decision("echo x > config").risk.level
+    await shell.run("cd .git")
+
+    assert (before, shell.decision("echo x > config").risk.level) == ("execute", "dangerous")
+
+
+async def test_rules_cover_a_command_in_the_folder_it_was_allowed_in(shell: Shell) -> None:
+    allowed = ("bash(=./run.sh)", "edit(sub/**)")
+    before = shell.decision("./run.sh", "smart", *allowed).kind
+    await shell.run("cd sub")
+
+    assert before == "allow"
+    assert shell.decision("./run.sh", "smart", *allowed).kind == "ask"
+    assert shell.decision("echo x > a.txt", "smart", *allowed).kind == "allow"
+    assert shell.decision("echo x > ../a.txt", "smart", *allowed).kind == "ask"
+
+
+async def test_call_runs_in_the_folder_it_was_approved_for(shell: Shell, folder: Path) -> None:
+    approved = shell.valid("pwd; cd .. && pwd")
+    await shell.run("cd sub")
+
+    assert text_of(await shell.call(approved)).splitlines()[1:3] == [str(folder), str(folder.parent)]
+    assert shell.tool.risk(shell.valid("make")).cwd == str(folder.parent)
+
+
+async def test_reason_names_variables_of_earlier_commands(shell: Shell) -> None:
+    await shell.run("export B=1 A=2")
+
+    assert shell.tool.risk(shell.valid("make")).reason.endswith("with variables of earlier commands: A, B")
+
+
+async def test_renewed_tool_starts_without_state(shell: Shell) -> None:
+    await shell.run("cd sub; export A=1")
+    (renewed,) = renewed_tools([shell.tool])
+
+    assert isinstance(renewed, BashTool)
+    assert renewed.validate({"command": "pwd"})["cwd"] is None
+    assert shell.valid("pwd")["cwd"] == "sub"
+
+
+def test_state_survives_names_with_quotes_and_newlines(tmp_path: Path) -> None:
+    odd = tmp_path / "it's a\nfolder"
+    odd.mkdir()
+    shell = Shell(tmp_path)
+
+    asyncio.run(shell.run("cd it*"))
+
+    assert shell.state.folder == "it's a\nfolder"

@@ -1,0 +1,107 @@
+"""job_input: types into an interactive program, which runs in a terminal as a background job."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from harness.jobs import Job, Jobs
+from harness.messages import JsonObject
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.risk import Risk
+from harness.views import TerminalView, View
+from tools.command_execution import USER_INPUT, title_of
+from tools.jobs import JobArguments, JobTool, new_output
+from tools.shell.analysis import analyze
+
+LONGEST_TEXT = 4_000
+"""Longest text in characters: a terminal accepts lines of 4,096 bytes."""
+KEYS = {
+    "enter": "\r", "tab": "\t", "escape": "\x1b", "space": " ", "backspace": "\x7f", "delete": "\x1b[3~",
+    "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F",
+    "pageup": "\x1b[5~", "pagedown": "\x1b[6~",
+    **{f"ctrl-{letter}": chr(ord(letter) - ord("a") + 1) for letter in string.ascii_lowercase},
+}  # fmt: skip
+"""Characters that keys send, by name."""
+
+
+class JobInputArguments(JobArguments):
+    text: Annotated[str, Meta(max_length=LONGEST_TEXT, description="Text to type.")] = ""
+    keys: Annotated[
+        tuple[str, ...],
+        Meta(
+            max_length=50,
+            description="Keys to press after the text: enter, tab, escape, backspace, delete, up, down, left, right, "
+            "home, end, pageup, pagedown, ctrl-c, ctrl-d and other ctrl-LETTER.",
+        ),
+    ] = ("enter",)
+    wait_s: Annotated[
+        float, Meta(ge=0, le=120, description="Longest wait for output in seconds; it ends once the program is quiet.")
+    ] = 5
+
+
+class JobInputTool(JobTool[JobInputArguments]):
+    """A program may do anything with its input, so each call needs the approval of a command."""
+
+    name = "job_input"
+    label = "Type into job"
+    deferred = True
+    mutates = True
+    risk_level = None
+    Arguments = JobInputArguments
+
+    def summary(self, arguments: JsonObject) -> str:
+        text, keys = arguments.get("text"), arguments.get("keys")
+        typed = title_of(text) if isinstance(text, str) else ""
+        pressed = " ".join(f"<{key}>" for key in keys) if isinstance(keys, list) and keys != ["enter"] else ""
+        return " ".join(filter(None, (f"{arguments.get('job_id', '')}:", typed, pressed)))
+
+    def risk_of(self, arguments: JobInputArguments) -> Risk:
+        # The program may be a shell.
+        risk = analyze(arguments.text).risk
+        is_worse = risk.level in ("dangerous", "forbidden")
+        reason = "the program in the terminal may do anything with its input"
+        return Risk(
+            risk.level if is_worse else "execute",
+            risk.reason if is_worse else reason,
+            commands=risk.commands,
+            indirect=risk.indirect,
+            subject=arguments.text.strip(),
+            restricted_as="bash",
+        )
+
+    async def preview_of(self, arguments: JobInputArguments, context: ToolContext) -> View | ToolOutput | None:
+        job = context.jobs.find(arguments.job_id) if context.jobs else None
+        title = f"{arguments.job_id} ({job.spec.title})" if job else arguments.job_id
+        pressed = " ".join(f"<{key}>" for key in arguments.keys)
+        return TerminalView(f"# typed into {title}\n{arguments.text}{pressed}", "")
+
+    async def use(self, job: Job, jobs: Jobs, arguments: JobInputArguments) -> ToolOutput:
+        terminal = job.spec.input
+        if problem := _unknown_keys(arguments.keys):
+            return ToolOutput.failure(problem)
+        if job.state != "running":
+            return ToolOutput.failure(f"{job.id} has ended, so nothing was typed: {job.status_text}.")
+        if terminal is None:
+            return ToolOutput.failure(f"{job.id} has no terminal: only a command started with pty reads input.")
+        if terminal.hides_input:
+            return ToolOutput.failure(f"Nothing was typed into {job.id}.\n{USER_INPUT}")
+        typed = "".join((arguments.text.replace("\n", "\r"), *(KEYS[key] for key in arguments.keys))).encode()
+        accepted = terminal.type(typed)
+        await jobs.wait_until_settled(job, arguments.wait_s)
+        if accepted < len(typed):
+            note = f"The program does not read its input: only {accepted} of {len(typed)} bytes were typed.\n"
+            return new_output(job, note)
+        return new_output(job)
+
+
+def _unknown_keys(keys: Sequence[str]) -> str:
+    unknown = [key for key in keys if key not in KEYS]
+    if not unknown:
+        return ""
+    named = ", ".join(key for key in KEYS if not re.fullmatch(r"ctrl-[abe-z]", key))
+    return f"There are no keys {', '.join(unknown)}, so nothing was typed. Keys: {named} and other ctrl-LETTER."

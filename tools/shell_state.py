@@ -1,0 +1,142 @@
+"""State of a persistent shell: the folder and the exported variables that a command leaves for later ones.
+
+Each command runs in a shell of its own, which reports its state when it exits. A command that hangs, is killed or
+continues in the background therefore changes nothing, and no later command depends on it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from harness.workspace.path_policy import is_within
+from tools.shell.variables import is_harmless_assignment
+
+_REPORT = "{{ command pwd -P && command printf '\\0' && /usr/bin/env -0; }} 2>/dev/null >{}"
+_LARGEST_REPORT = 1_000_000
+# Variables that change how a shell reads a command line, which is analyzed without them; HOME is what `~` stands for.
+# The others are set for each command.
+_NOT_KEPT = re.compile(
+    r"HOME|PWD|OLDPWD|UID|EUID|PPID|SHLVL|_|CDPATH|IFS|ENV|BASHOPTS|SHELLOPTS|GLOBIGNORE|EXECIGNORE|PS4|POSIXLY_CORRECT"
+    r"|BASH_.*|TERM|PAGER|GIT_PAGER|GIT_TERMINAL_PROMPT|GIT_OPTIONAL_LOCKS|GIT_CONFIG_(COUNT|KEY_\d+|VALUE_\d+)"
+)
+
+
+class ShellState(Struct):
+    """Folder and variables that later commands start with."""
+
+    folder: str = ""
+    """Absolute, or relative to the workspace root; empty: the root."""
+    variables: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """Exported variables that commands have set; None for one that they have removed."""
+
+    @property
+    def names(self) -> str:
+        """Names of the variables, for a user."""
+        return ", ".join(sorted(self.variables))
+
+    @property
+    def description(self) -> str:
+        """Description in a few words; empty if later commands start as the first one did."""
+        folder = f"folder {self.folder}" if self.folder else ""
+        variables = f"variables {self.names}" if self.variables else ""
+        return "; ".join(filter(None, (folder, variables)))
+
+    def applied_to(self, environment: Mapping[str, str], *, only_harmless: bool) -> dict[str, str]:
+        """Return an environment with the variables.
+
+        Args:
+            environment: Environment of a command.
+            only_harmless: True for a command that runs without approval: without those that may change what programs
+                do.
+        """
+        names = [
+            name for name, value in self.variables.items() if not only_harmless or is_harmless_assignment(name, value)
+        ]
+        kept = {name: value for name, value in environment.items() if name not in names}
+        return kept | {name: value for name in names if (value := self.variables[name]) is not None}
+
+    def assignments(self, environment: Mapping[str, str]) -> str:
+        """Return assignments of the variables that `environment` lacks, as the start of a command line.
+
+        Programs do not see them, but `$NAME` has its value.
+        """
+        missing = {name: value for name, value in self.variables.items() if name not in environment}
+        texts = (f"{name}={shlex.quote(value)}; " for name, value in missing.items() if value and name.isidentifier())
+        return "".join(texts)
+
+    def update(self, report: ShellReport, start: str, environment: Mapping[str, str]) -> None:
+        """Keep what a command has left.
+
+        Args:
+            report: State at the end of the command.
+            start: Folder that it started in.
+            environment: Environment of this program, which variables are compared with.
+        """
+        if report.folder != start:
+            self.folder = report.folder
+        found = self.variables | report.variables
+        self.variables = {name: value for name, value in found.items() if environment.get(name) != value}
+
+
+class ShellReport(Struct, frozen=True):
+    """State of a shell at its end."""
+
+    folder: str
+    """Folder, as in `ShellState`."""
+    variables: dict[str, str | None]
+    """Variables that differ from those it started with; None for removed ones."""
+
+
+def reporting(command: str, file: Path) -> str:
+    """Return a command that writes the state of its shell to a file when the shell exits.
+
+    On the same line, so that the numbers of lines in error messages stay; if the folder of the file does not exist any
+    more, nothing is written.
+    """
+    return f"trap {shlex.quote(_REPORT.format(shlex.quote(str(file))))} EXIT; {command}"
+
+
+def read_report(file: Path, environment: Mapping[str, str], root: Path) -> ShellReport | None:
+    """Return what `reporting` has written; None if there is no complete report.
+
+    Args:
+        file: The file.
+        environment: Environment that the command started with.
+        root: Workspace root.
+    """
+    with suppress(OSError):
+        if file.stat().st_size <= _LARGEST_REPORT:
+            folder, *variables, rest = file.read_bytes().split(b"\0")
+            if variables and not rest:
+                found = dict(_split(os.fsdecode(each)) for each in variables)
+                return ShellReport(placed(os.fsdecode(folder).removesuffix("\n"), root), _changes(environment, found))
+    return None
+
+
+def placed(folder: str, root: Path) -> str:
+    """Return a folder relative to the workspace root if it is inside, otherwise absolute; empty for the root."""
+    path = os.path.normpath(root / folder) if not folder.startswith("~") else folder
+    for each in (str(root), os.path.realpath(root)):
+        if is_within(path, each):
+            return path[len(each.rstrip("/")) :].lstrip("/")
+    return path
+
+
+def _split(assignment: str) -> tuple[str, str]:
+    name, _, value = assignment.partition("=")
+    return name, value
+
+
+def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str | None]:
+    return {
+        name: after.get(name)
+        for name in (*before, *after)
+        if before.get(name) != after.get(name) and not _NOT_KEPT.fullmatch(name)
+    }

@@ -26,11 +26,14 @@ from harness.context.tokens import estimate_text  # noqa: E402
 COUNT = 200
 RUNS = 50
 DESCRIPTION = "Do task {0} of this project as its documents describe it, when the user asks for it."
+LONG = f"{DESCRIPTION} Informed by long experience with such tasks, their usual mistakes and how to avoid each." * 3
 METADATA = (
     f"description: {DESCRIPTION}",
     f'description: "{DESCRIPTION}"\nlicense: MIT',
     f"description: >-\n  {DESCRIPTION}\n  Not for other tasks.\nallowed-tools:\n  - Read\n  - Bash(git log:*)",
     f"description: {DESCRIPTION} It needs: a document.\nallowed-tools: Read, Grep\ndisable-model-invocation: false",
+    f'description: >\n  {LONG}\n  Use it often.\nlicense: MIT\nmetadata:\n  author: somebody\n  version: "1.0.0"',
+    f"description: {LONG}\norigin: elsewhere\nversion: 2.1.0",
 )
 
 

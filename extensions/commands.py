@@ -64,7 +64,7 @@ def load_commands(roots: Iterable[Root]) -> LoadedCommands:
     found: dict[str, FileCommand] = {}
     problems: list[str] = []
     for file in extension_files("command", roots):
-        if file.path.stem.lower() == "readme":
+        if file.parts[-1].lower() == "readme":
             continue
         try:
             command = _read_command(file, problems)
@@ -81,12 +81,12 @@ def command_template(path: Path) -> PromptTemplate:
     Raises:
         ConfigError, NotAFile, OSError, UnicodeDecodeError: The file cannot be read, or is not valid.
     """
-    return template_of(_document(path), has_braces=path.suffix == ".toml")
+    return template_of(_document(str(path)), has_braces=path.suffix == ".toml")
 
 
 def _read_command(file: ExtensionFile, problems: list[str]) -> FileCommand:
     plugin = (file.root.plugin,) if file.root.plugin else ()
-    document, name = _document(file.path), ":".join((*plugin, *file.parts))
+    document, name = _document(file.location), ":".join((*plugin, *file.parts))
     if _NAME.fullmatch(name) is None:
         raise ConfigError("a name consists of letters, digits, hyphens, dots and underscores")
     if document.problem:
@@ -104,9 +104,9 @@ def _read_command(file: ExtensionFile, problems: list[str]) -> FileCommand:
     )
 
 
-def _document(path: Path) -> Document:
+def _document(path: str) -> Document:
     text = read_small_text(path, MAX_BYTES)
-    if path.suffix != ".toml":
+    if not path.endswith(".toml"):
         return parse_document(text)
     # Imported here because few commands are in TOML.
     import tomllib

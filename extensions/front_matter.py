@@ -141,7 +141,7 @@ def _simple_lines(block: str) -> dict[str, JsonValue] | None:
 def _simple_value(text: str, below: str) -> JsonValue:
     """Return the value of a text, with the lines below it; empty if it needs YAML."""
     if below:
-        return _simple_items(below) if not text else _simple_block(text, below)
+        return _simple_items(below) or _simple_table(below) if not text else _simple_block(text, below)
     if _is_plain(text):
         return _WORDS.get(text.lower(), text) if len(text) <= _LONGEST_WORD else text
     if quoted := _QUOTED.fullmatch(text):
@@ -163,6 +163,19 @@ def _simple_items(text: str) -> JsonValue:
     is_list = all(line.startswith(f"{indent}- ") for line in lines)
     values = [_simple_item(each) for each in items] if is_list and not indent.strip() else []
     return values if "" not in values and values else ""
+
+
+def _simple_table(text: str) -> JsonValue:
+    """Return a table of texts, such as `metadata` in the specification of skills; empty if it needs YAML."""
+    indent = text[: len(text) - len(text.lstrip(" "))]
+    values: dict[str, JsonValue] = {}
+    for line in text.splitlines():
+        found = _LINE.fullmatch(line.removeprefix(indent).rstrip()) if indent and line.startswith(indent) else None
+        value = _simple_item(found[2]) if found and found[2] else ""
+        if found is None or value == "":
+            return ""
+        values[found[1]] = value
+    return values
 
 
 def _simple_item(text: str) -> JsonValue:

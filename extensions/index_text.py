@@ -39,6 +39,9 @@ def shortened(text: str, length: int) -> str:
 
 def one_line(text: str) -> str:
     """Return a text from a file as one line without control characters."""
+    if text.isprintable() and "  " not in text:
+        # Nearly all texts; several times faster.
+        return text.strip()
     return " ".join(strip_escapes(text).split())
 
 

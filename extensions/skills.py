@@ -117,8 +117,8 @@ def skills_section(skills: Sequence[Skill]) -> str:
 
 
 def _read_skill(file: ExtensionFile, problems: list[str]) -> Skill:
-    document = _document(file.path)
-    folder = file.path.parts[-2]
+    document = _document(file.location)
+    folder = file.parts[-1]
     if not _is_name(folder):
         raise ConfigError(f"rename its folder to at most {_MAX_NAME} of a-z, 0-9 and single hyphens")
     found = list[str]()
@@ -145,7 +145,7 @@ def _read_skill(file: ExtensionFile, problems: list[str]) -> Skill:
     )
 
 
-def _document(path: Path) -> Document:
+def _document(path: str) -> Document:
     """Return the beginning of a file, with all of its metadata.
 
     Raises:

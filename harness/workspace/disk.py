@@ -62,7 +62,7 @@ def is_folder(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112  pathlib raises for such a name
 
 
-def read_small_text(path: Path, most: int) -> str:
+def read_small_text(path: Path | str, most: int) -> str:
     """Return the UTF-8 text of a regular file of at most `most` bytes; links are followed.
 
     Raises:
@@ -77,7 +77,7 @@ def read_small_text(path: Path, most: int) -> str:
     return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_beginning(path: Path, most: int) -> tuple[bytes, int]:
+def read_beginning(path: Path | str, most: int) -> tuple[bytes, int]:
     """Return the first bytes of a regular file, following links, and its size.
 
     Raises:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from extensions.front_matter import parse_document
-from tools.yaml_reader import parse_yaml
+from tools.yaml_reader import YamlError, parse_yaml
 
 
 def test_text_without_metadata_is_all_body():
@@ -21,6 +21,27 @@ def test_metadata_and_body_are_separated(newline):
     assert document.metadata == {"name": "commit", "description": "Write a commit"}
     assert document.body == newline.join(["", "Body", "---", "more"])
     assert document.problem == ""
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        'metadata:\n  author: an author\n  version: "1.0.0"\nname: x',
+        "metadata:\n  a: b\n  tags: [one, two]\n\nname: x",
+        "hooks:\n  Stop:\n    - hooks: []\nname: x",
+        "metadata:\n  a: b\n    c: d\nname: x",
+        "metadata:\n  a: b: c\n",
+        "metadata:\n  a: b\n c: d\n",
+    ],
+)
+def test_tables_are_read_as_yaml_reads_them(block: str):
+    document = parse_document(f"---\n{block}\n---\n")
+
+    try:
+        assert document.metadata == parse_yaml(block)
+    except YamlError:
+        # Read line by line.
+        assert "metadata" in document.metadata
 
 
 def test_description_with_a_colon_is_text():

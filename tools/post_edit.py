@@ -1,4 +1,4 @@
-"""Steps after a change of files, such as a check for new errors."""
+"""Steps after a change of files: formatters, and a check for new errors."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from msgspec.structs import replace
 
 from harness.messages import Text
 from harness.ports.tool import ToolContext, ToolOutput
-from harness.views import DiffView, TextView
+from harness.views import DiffView, TextView, View
 from harness.workspace.changes import Change
+from harness.workspace.unified_diff import unified
+from harness.workspace.workspace import Workspace
 
 
 class PostEditStep(Protocol):
-    async def __call__(self, changes: Sequence[Change], context: ToolContext) -> Sequence[str]:
+    async def __call__(self, changes: list[Change], context: ToolContext) -> Sequence[str]:
         """Run after files have changed, and return notes for the model and the user. Never raises but for cancellation.
 
         Args:
-            changes: The changes; a step before this one may have changed the files again.
+            changes: The changes; a step that changes a file again replaces its change.
             context: Services of the call.
         """
         ...
@@ -41,10 +43,27 @@ async def finish_edit(
     # A cancelled step does not undo the change.
     context.on_interrupt(lambda: output)
     for step in steps:
+        before = tuple(real)
         notes = "\n".join(await step(real, context))
+        for old, new in zip(before, real, strict=True):
+            if old.new != new.new:
+                output = replace(output, view=_with_text(output.view, old, new, context.workspace))
         if notes:
             output = _with_notes(output, notes)
     return output
+
+
+def _with_text(view: View | None, before: Change, after: Change, workspace: Workspace) -> View | None:
+    """Return the view of a change with the text that a step left."""
+    match view:
+        case DiffView(new=before.new):
+            return replace(view, new=after.new)
+        case TextView(language="diff"):
+            # Changes of several files.
+            further = DiffView(workspace.display(after.path), before.new, after.new)
+            return replace(view, text=view.text + unified(further))
+        case _:
+            return view
 
 
 def _with_notes(output: ToolOutput, notes: str) -> ToolOutput:

@@ -38,6 +38,7 @@ from harness.session.snapshots import Snapshots
 from harness.thinking_level import ThinkingLevel
 from harness.workspace.workspace import Workspace
 from providers.model_catalog.prices import PriceCache, PricedModelInfo
+from tools.formatting import Formatter, format_rules
 
 # Modules that read sessions are imported when one is read: most starts begin a new session.
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Assembly(Struct):
     hooks: AgentHooks
     scripts: ScriptTools
     language_servers: AgentLanguageServers
+    formatter: Formatter
     loaded: LoadedSession | None = None
     warnings: list[str] = []
 
@@ -235,10 +237,17 @@ class Assembly(Struct):
         if not permissions.allows_mode(permissions.approval):
             permissions.set_approval(permissions.loosest)
         problems += self.language_servers.load(options, settings, is_trusted=folder.trust.is_trusted)
+        problems += self.load_formatters(settings)
         problems += await self.load_tasks()
         problems += await self.hooks.load(options, folder)
         problems += await self.scripts.load(options, settings, folder.roots)
         return problems + await self.apis.load(options, settings) + await self.mcp.load(options, settings)
+
+    def load_formatters(self, settings: Settings) -> list[str]:
+        """Use the formatters of the settings after the next edit, and return problems with them."""
+        self.formatter.rules, problems = format_rules(settings.format)
+        self.formatter.timeout_s = settings.tools.format_timeout_s
+        return problems
 
     async def reread_folder(self, settings: Settings) -> None:
         """Read the folder again, with other settings of extensions; trust stays as it is."""

@@ -43,6 +43,7 @@ from harness.session.snapshots import Snapshots
 from harness.workspace.workspace import Workspace
 from tools import OPTIONAL_TOOLS, builtin_tools
 from tools.builtin import CLASSES, OPTIONAL_CLASSES
+from tools.formatting import Formatter
 from tools.shell_options import ShellOptions
 
 # Modules that read sessions are imported when one is read: most starts begin a new session.
@@ -67,6 +68,13 @@ class _PackageParts(NamedTuple):
         return cls(usable, hooks.usable(), [*tools.problems(), *hooks.problems()])
 
 
+class _EditSteps(NamedTuple):
+    """Steps after changes of files."""
+
+    formatter: Formatter
+    language_servers: AgentLanguageServers
+
+
 async def assemble(
     options: Options,
     settings: Settings,
@@ -84,6 +92,9 @@ async def assemble(
     if model is None:
         model = await asyncio.to_thread(choose_model, settings, keys, loaded)
     assembly = await _build(options, settings, user, model, keys)
+    roles = assembly.roles
+    roles.agent, roles.connect = assembly.agent, assembly.connect
+    roles.hooks, roles.options = assembly.hooks, options
     assembly.agent.state.permissions.loosest = settings.approval.loosest_mode
     assembly.agent.on_close(assembly.language_servers.close)
     assembly.warnings.extend(assembly.language_servers.problems)
@@ -95,6 +106,7 @@ async def assemble(
     assembly.hooks.transcript = lambda: str(assembly.session_file or "")
     assembly.hooks.connect = assembly.connect_cheap
     assembly.warnings.extend(await assembly.hooks.load(options, assembly.folder))
+    assembly.warnings.extend(assembly.load_formatters(settings))
     assembly.warnings.extend(await assembly.scripts.load(options, settings, assembly.folder.roots))
     state = assembly.agent.state
     known = {*CLASSES, *OPTIONAL_CLASSES, *(tool.name for tool in state.tools), *assembly.scripts.names}
@@ -110,13 +122,12 @@ async def assemble(
 
 async def _build(options: Options, settings: Settings, user: UserInteraction, model: Model, keys: KeyStore) -> Assembly:
     root = _root(options, model)
-    spill_dir = options.paths.cache / "output" / new_id()
-    await asyncio.to_thread(forget_old_spills, spill_dir.parent)
-    kept_in = project_dir(options.paths.state, root) if options.keep_session else spill_dir
+    spill_dir, kept_in = await _output_folders(options, root)
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,), trash=kept_in / "trash")
     folder = await read_folder(options, settings, root)
     servers = AgentLanguageServers(options, settings, is_trusted=folder.trust.is_trusted)
-    packages = await asyncio.to_thread(_PackageParts.load, _tools(options, settings, keys, model, servers))
+    edits = _EditSteps(Formatter(secrets=secret_variables), servers)
+    packages = await asyncio.to_thread(_PackageParts.load, _tools(options, settings, keys, model, edits))
     rules, warnings = load_rules(options, settings, root)
     access, roles = SkillAccess(options, settings, workspace, rules), SubagentRoles(folder)
     tools = roles.with_subagents(access.tools([each for each in packages.tools if is_enabled(each, settings)], folder))
@@ -135,7 +146,8 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         get_instructions=path_instructions,
     )
     agent = Agent(model, tools, folder.prompt, here)
-    assembly = Assembly(
+    access.hooks = AgentHooks(agent)
+    return Assembly(
         options,
         settings,
         agent,
@@ -149,14 +161,19 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         McpSession(agent, options, settings),
         TaskSession(agent, options),
         roles,
-        AgentHooks(agent),
+        access.hooks,
         ScriptTools(agent, options, settings),
         servers,
+        edits.formatter,
         warnings=[*folder.problems, *packages.problems, *warnings, *fallback.problems, *summarizers.problems],
     )
-    roles.agent, roles.connect, roles.options = agent, assembly.connect, options
-    roles.hooks = access.hooks = assembly.hooks
-    return assembly
+
+
+async def _output_folders(options: Options, root: Path) -> tuple[Path, Path]:
+    """Return the folders of output that is too long to return, and of originals of changed and deleted files."""
+    spill_dir = options.paths.cache / "output" / new_id()
+    await asyncio.to_thread(forget_old_spills, spill_dir.parent)
+    return spill_dir, project_dir(options.paths.state, root) if options.keep_session else spill_dir
 
 
 def _instruction_sources(folder: Folder, root: Path, options: Options) -> tuple[EnvironmentReminders, PathInstructions]:
@@ -184,17 +201,16 @@ def _originals(agent: Agent, kept_in: Path) -> Snapshots:
     return originals
 
 
-def _tools(
-    options: Options, settings: Settings, keys: KeyStore, model: Model, language_servers: AgentLanguageServers
-) -> list[Tool]:
-    steps = (language_servers.check,) if settings.lsp.enabled else ()
+def _tools(options: Options, settings: Settings, keys: KeyStore, model: Model, edits: _EditSteps) -> list[Tool]:
+    # Errors are those of the formatted file.
+    steps = (edits.formatter, edits.language_servers.check) if settings.lsp.enabled else (edits.formatter,)
     tools = builtin_tools(
         secrets=secret_variables,
         compression=settings.tools.bash_compression,
         optional=OPTIONAL_TOOLS,
         web=web_options(settings.web, keys),
         symbol_cache=options.paths.symbol_cache,
-        servers=language_servers.servers if settings.lsp.enabled else None,
+        servers=edits.language_servers.servers if settings.lsp.enabled else None,
         steps=steps,
         shell=ShellOptions(settings.tools.bash_on_timeout, settings.tools.bash_persistent),
     )

@@ -63,6 +63,14 @@ class Settings(Struct, frozen=True):
     environment: Annotated[EnvironmentSettings, NEXT_START] = EnvironmentSettings()
     sessions: Annotated[SessionSettings, NEXT_PROMPT] = SessionSettings()
     ui: Annotated[UiSettings, AT_ONCE] = UiSettings()
+    format: Annotated[
+        dict[str, str],
+        OpenTable(
+            "formatters by the names of files; each runs after a change by the agent, without a shell, and {file} is "
+            "the path of the file; an empty command turns one off",
+            '"*.py" = "ruff format {file}"',
+        ),
+    ] = {}
     keys: Annotated[
         dict[str, str],
         OpenTable(

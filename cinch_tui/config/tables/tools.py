@@ -52,6 +52,9 @@ class ToolSettings(Struct, frozen=True):
         100
     )
     cache_ttl_turns: Annotated[int, Setting("how long a cached result is valid, in turns", 1, applies=NEXT_START)] = 10
+    format_timeout_s: Annotated[
+        float, Setting("time limit of a formatter after an edit, in seconds", 0.1, applies=NEXT_START)
+    ] = 10.0
     bash_deny: Annotated[
         tuple[str, ...],
         Setting(

@@ -1,0 +1,167 @@
+"""Formatters that run after changes of files, by the name of the file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from harness.errors import WorkspaceError
+from harness.ports.tool import ToolContext
+from harness.terminal_text import escape_controls
+from harness.views import DiffView
+from harness.workspace.changes import Change
+from harness.workspace.hunks import hunks_of
+
+if TYPE_CHECKING:
+    from tools.post_edit import PostEditStep
+
+FILE = "{file}"
+"""Place of the file in a command."""
+TIMEOUT_S = 10.0
+MAX_RANGES = 10
+MAX_ERROR_LINES = 5
+LONGEST_LINE = 300
+LONGEST_NAME = 80
+_MOST_OUTPUT = 20_000
+
+
+class FormatRule(Struct, frozen=True):
+    """A formatter for some files."""
+
+    pattern: str
+    """Glob for the name of the file, or with `/` for its path in the workspace."""
+    command: tuple[str, ...]
+    """Program and arguments, with `{file}`."""
+
+    @property
+    def name(self) -> str:
+        """The command without the file, for notes."""
+        name = " ".join(word for word in self.command if FILE not in word)
+        return escape_controls(name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…")
+
+    def applies_to(self, path: str) -> bool:
+        """Return True if the formatter is for a file, given by its path in the workspace."""
+        name = path if "/" in self.pattern else path.rpartition("/")[2]
+        return fnmatchcase(name, self.pattern.removeprefix("/"))
+
+
+def format_rules(commands: Mapping[str, str]) -> tuple[tuple[FormatRule, ...], list[str]]:
+    """Return the rules of a table of commands by pattern, and problems with it; an empty command sets no rule."""
+    rules: list[FormatRule] = []
+    problems: list[str] = []
+    for pattern, command in commands.items():
+        try:
+            words = tuple(shlex.split(command))
+        except ValueError as error:
+            problems.append(f"format: the command for {pattern!r} is not valid: {error}")
+            continue
+        if words and not any(FILE in word for word in words):
+            problems.append(f"format: the command for {pattern!r} lacks {FILE}")
+        elif words:
+            rules.append(FormatRule(pattern, words))
+    return tuple(rules), problems
+
+
+class Formatter:
+    """Runs formatters after changes of files; a step after edits.
+
+    Args:
+        rules: The formatters; all that apply to a file run, in order.
+        secrets: Returns the names of environment variables that are hidden from them.
+        timeout_s: Time limit of one run, in seconds.
+    """
+
+    def __init__(
+        self,
+        rules: Iterable[FormatRule] = (),
+        *,
+        secrets: Callable[[], Iterable[str]] = tuple,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        self.rules = tuple(rules)
+        """The formatters; may be replaced at any time."""
+        self.timeout_s = timeout_s
+        self._secrets = secrets
+
+    async def __call__(self, changes: list[Change], context: ToolContext) -> Sequence[str]:
+        """Format changed files, replace their changes, and return notes on what differs or failed."""
+        notes: list[str] = []
+        for index, change in enumerate(changes):
+            path = context.workspace.display(change.path)
+            if change.is_removed or path.startswith(("/", "..")):
+                continue
+            for rule in self.rules:
+                if rule.applies_to(path):
+                    changes[index], note = await self._formatted(rule, changes[index], context)
+                    notes += [note] if note else []
+        return notes
+
+    async def _formatted(self, rule: FormatRule, change: Change, context: ToolContext) -> tuple[Change, str]:
+        """Run a formatter, and return the change with the text it leaves, and a note."""
+        failure = await self._run(rule, change.path, context.workspace.root)
+        path = escape_controls(context.workspace.display(change.path))
+        try:
+            # The model learns what is different, so it may change the file without reading it again.
+            file = await context.workspace.read(change.path)
+        except WorkspaceError as error:
+            return change, f"{rule.name}: {failure or 'the file cannot be read any more'} ({error})"
+        lines = _changed_lines(change.new, file.text)
+        new = replace(change, new=file.text, size=file.size)
+        differs = f"the file now differs from what you wrote at {lines}" if lines else ""
+        if failure:
+            return new, f"{path} is changed, but {rule.name} {failure}{f'; {differs}' if differs else ''}"
+        return new, f"{path}: formatted by {rule.name}; {differs}." if differs else ""
+
+    async def _run(self, rule: FormatRule, path: Path, root: Path) -> str:
+        """Run a formatter, and return why it failed; empty if it did not."""
+        # Few users have formatters.
+        from tools.child_process import Program
+        from tools.environment import command_environment
+        from tools.shell_command import run_program
+
+        output = bytearray()
+
+        def keep(data: bytes) -> None:
+            output.extend(data[: _MOST_OUTPUT - len(output)])
+
+        # As an argument of its own, and absolute: no name of a file can be an option or several words.
+        args = tuple(word.replace(FILE, str(path)) for word in rule.command)
+        program = Program(args, root, command_environment(os.environ, self._secrets()))
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                result = await run_program(program, b"", keep, keep)
+        except TimeoutError:
+            return f"took longer than {self.timeout_s:g} s and was stopped"
+        except (OSError, ValueError) as error:
+            return f"cannot be started: {getattr(error, 'strerror', None) or error}"
+        if result.exit_code == 0:
+            return ""
+        lines = [line[:LONGEST_LINE] for line in output.decode(errors="replace").splitlines() if line.strip()]
+        shown = "\n".join(map(escape_controls, lines[:MAX_ERROR_LINES]))
+        return f"failed with exit code {result.exit_code}" + (f":\n{shown}" if shown else "")
+
+
+def _changed_lines(before: str, after: str) -> str:
+    """Return the lines of a text that differ from it before, such as `lines 3–5, 9`; empty if none do."""
+    if before == after:
+        return ""
+    hunks = hunks_of(DiffView("", before, after))
+    ranges = [
+        f"{hunk.new_from + 1}" if hunk.new_to - hunk.new_from <= 1 else f"{hunk.new_from + 1}–{hunk.new_to}"
+        for hunk in hunks[:MAX_RANGES]
+    ]
+    more = f" and {len(hunks) - MAX_RANGES} more places" if len(hunks) > MAX_RANGES else ""
+    noun = "line" if len(ranges) == 1 and "–" not in ranges[0] else "lines"
+    return f"{noun} {', '.join(ranges)}{more}"
+
+
+if TYPE_CHECKING:
+    _: Callable[[], PostEditStep] = Formatter

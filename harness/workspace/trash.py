@@ -62,14 +62,25 @@ class Trash:
         self._forget_old(entry)
 
     def _forget_old(self, newest: Path) -> None:
-        """Delete the oldest entries beyond the limits."""
+        """Delete the oldest entries beyond the limits, and those whose content was restored."""
         oldest = time.time_ns() - MAX_DAYS * _NS_PER_DAY
         total = 0
-        for count, entry in enumerate(sorted(self.folder.iterdir(), key=_time_of, reverse=True), 1):
+        entries = sorted(self.folder.iterdir(), key=_time_of, reverse=True)
+        for entry in [each for each in entries if not _has_content(each)]:
+            shutil.rmtree(entry, ignore_errors=True)
+            entries.remove(entry)
+        for count, entry in enumerate(entries, 1):
             total += _bytes_of(entry)
             is_old = _time_of(entry) < oldest or count > MAX_ENTRIES or total > MAX_TOTAL_BYTES
             if is_old and entry != newest:
                 shutil.rmtree(entry, ignore_errors=True)
+
+
+def _has_content(entry: Path) -> bool:
+    try:
+        return any((entry / "content").iterdir())
+    except OSError:
+        return False
 
 
 def _time_of(entry: Path) -> int:

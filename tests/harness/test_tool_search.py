@@ -15,7 +15,7 @@ from harness.context.tokens import estimate_overhead
 from harness.function_tools.function_tool import tool
 from harness.messages import AssistantMessage, ToolResult
 from harness.permissions import Rule
-from harness.ports.tool import Tool, specs_of
+from harness.ports.tool import Tool, is_deferred, specs_of
 from providers.demo import Call, Reply
 from tools import OPTIONAL_TOOLS, builtin_tools
 from tools.web.options import WebOptions
@@ -202,9 +202,10 @@ def test_built_in_tools_take_less_than_4000_tokens_with_ten_more_to_come() -> No
 
 
 def test_rare_built_in_tools_are_searched_for_and_one_alone_is_declared() -> None:
-    declared = [each.name for each in declared_tools(builtin_tools())]
-    rare = ("git_", "find_symbol", "repo_map", "move_file", "copy_file", "delete_file")
-    without_others = [each for each in builtin_tools() if not each.name.startswith(rare)]
+    tools = builtin_tools()
+    rare = [each.name for each in tools if is_deferred(each)]
+    with_one = [each for each in tools if each.name == "job_kill" or each.name not in rare]
 
-    assert not [name for name in declared if name.startswith(("job_kill", *rare))]
-    assert "job_kill" in [each.name for each in declared_tools(without_others)]
+    assert {"job_kill", "git_commit", "repo_map", "move_file"} <= set(rare)
+    assert not {each.name for each in declared_tools(tools)}.intersection(rare)
+    assert "job_kill" in [each.name for each in declared_tools(with_one)]

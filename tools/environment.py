@@ -13,7 +13,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice, product
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -66,6 +66,9 @@ _READ_ONLY = {
     "gpg.ssh.program": "ssh-keygen",
     # Missing objects of a partial clone are still fetched, but only over transports that run no local program.
     "protocol.allow": "never",
+    "protocol.ext.allow": "never",
+    "protocol.file.allow": "never",
+    "protocol.git.allow": "never",
     "protocol.https.allow": "always",
     "protocol.ssh.allow": "always",
 }
@@ -82,6 +85,10 @@ _FILTERS = {
 }
 _MAY_NAME_DRIVERS = re.compile(rb"\[\s*(diff|filter|include)", re.IGNORECASE)
 _LARGEST_CONFIG = 1_000_000
+_KEYS = ("--list", "--includes", "--name-only", "-z")
+_LARGEST_INDEX = 500_000_000
+_SUBMODULE = (0o160000).to_bytes(4, "big")
+"""Mode of a submodule in an index."""
 _MOST_MODULES = 500
 _PATIENCE_SECONDS = 5.0
 
@@ -137,7 +144,10 @@ def _without_drivers(environment: Mapping[str, str], folders: Sequence[Path], us
     them."""
     patterns = _DRIVERS | (_FILTERS if use == "read" else {})
     replaced: dict[str, str] = {}
-    for path in dict.fromkeys(path for folder in folders for path in _config_files(folder)):
+    found = filter(None, map(_repository_of, folders))
+    repositories = (each for top in dict.fromkeys(found) for each in chain((top,), _submodules(environment, top)))
+    # A link may nest submodules without an end.
+    for path in dict.fromkeys(path for each in islice(repositories, _MOST_MODULES) for path in _config_files(each)):
         keys = _keys(environment, path) if _MAY_NAME_DRIVERS.search(_beginning(path)) else ()
         for key, (pattern, value) in product(keys, patterns.items()):
             if pattern.fullmatch(key):
@@ -147,23 +157,53 @@ def _without_drivers(environment: Mapping[str, str], folders: Sequence[Path], us
 
 def _keys(environment: Mapping[str, str], config: Path) -> list[str]:
     """Return the keys that a configuration file sets, including those of included files. Reading them runs nothing."""
-    command = ["git", "config", "--file", str(config), "--list", "--includes", "--name-only", "-z"]
+    return _listed(environment, config.parent, "config", "--file", config.name, *_KEYS)
+
+
+def _listed(environment: Mapping[str, str], folder: Path, *words: str) -> list[str]:
+    """Return the entries that a git command lists; none if it fails."""
     try:
         done = subprocess.run(
-            command, cwd=config.parent, env=environment, capture_output=True, timeout=_PATIENCE_SECONDS, check=False
+            ["git", *words], cwd=folder, env=environment, capture_output=True, timeout=_PATIENCE_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
     return done.stdout.decode("utf-8", "surrogateescape").split("\0")
 
 
-def _config_files(folder: Path) -> Iterator[Path]:
-    above = next((each for each in (folder, *folder.parents) if is_there(each / ".git")), None)
-    if above is None:
+def _repository_of(folder: Path) -> Path | None:
+    return next((each for each in (folder, *folder.parents) if is_there(each / ".git")), None)
+
+
+def _git_folder(repository: Path) -> Path:
+    git = repository / ".git"
+    if is_folder(git):
+        return git
+    return repository / _beginning(git).decode(errors="replace").strip().removeprefix("gitdir:").strip()
+
+
+def _submodules(environment: Mapping[str, str], repository: Path) -> Iterator[Path]:
+    """Yield the submodules that are checked out, which may have repositories of their own, and those nested in them."""
+    git = _git_folder(repository)
+    indexes = (git / "index", *git.glob("sharedindex.*"))
+    if not any(map(_may_have_submodules, indexes)):
         return
-    git = above / ".git"
-    if not is_folder(git):
-        git = above / _beginning(git).decode(errors="replace").strip().removeprefix("gitdir:").strip()
+    for entry in _listed(environment, repository, "ls-files", "--stage", "-z"):
+        mode, _, path = entry.partition("\t")
+        if mode.startswith("160000 ") and is_there(repository / path / ".git"):
+            yield repository / path
+            yield from _submodules(environment, repository / path)
+
+
+def _may_have_submodules(index: Path) -> bool:
+    with suppress(OSError):
+        size = index.stat().st_size
+        return size > _LARGEST_INDEX or _SUBMODULE in _beginning(index, size)
+    return False
+
+
+def _config_files(repository: Path) -> Iterator[Path]:
+    git = _git_folder(repository)
     common = git / (_beginning(git / "commondir").decode(errors="replace").strip() or ".")
     for each in dict.fromkeys((git, common.resolve(), *islice(_modules(common / "modules"), _MOST_MODULES))):
         yield from (each / "config", each / "config.worktree")
@@ -180,7 +220,7 @@ def _modules(folder: Path) -> Iterator[Path]:
                 yield from _modules(each)
 
 
-def _beginning(path: Path) -> bytes:
+def _beginning(path: Path, most: int = _LARGEST_CONFIG) -> bytes:
     with suppress(OSError, NotAFile, ValueError):
-        return read_beginning(path, _LARGEST_CONFIG)[0]
+        return read_beginning(path, most)[0]
     return b""

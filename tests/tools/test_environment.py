@@ -86,6 +86,37 @@ async def test_reading_runs_no_program_that_a_submodule_configures(attack: Hosti
     assert not attack.has_run
 
 
+@pytest.mark.parametrize("nested", ["sub", "sub/deep"])
+@pytest.mark.parametrize("command", ["git status", "git diff"])
+async def test_reading_runs_no_filter_of_a_submodule_with_a_repository_of_its_own(
+    attack: HostileRepository, command: str, nested: str
+):
+    attack.repository()
+    commit = f"echo one > f.py; git add .; {GIT} commit -qm one"
+    attack.shell(
+        f"mkdir -p sub/deep; cd sub/deep; git init -q; {commit}; cd ..; git init -q; {commit}; cd ..; {commit}"
+    )
+    attack.shell(f"cd {nested}; git config filter.evil.clean {attack.program}; echo '* filter=evil' > .gitattributes")
+    (attack.root / nested / "f.py").write_text("two\n")
+
+    await bash(attack, command)
+
+    assert not attack.has_run
+
+
+async def test_reading_fetches_no_missing_object_with_a_program_that_the_repository_names(attack: HostileRepository):
+    remote = {
+        "remote__o__url": f"ext::{attack.program}",
+        "remote__o__promisor": "true",
+        "protocol__ext__allow": "always",
+    }
+    attack.repository(**remote, extensions__partialClone="o")
+
+    await bash(attack, f"git log {'de' * 20}")
+
+    assert not attack.has_run
+
+
 @pytest.mark.parametrize("enter", ["cd project", "cd a/../project/ && cd .", "cd {root}"])
 @pytest.mark.parametrize("key", ["diff.evil.textconv", "filter.evil.clean"])
 async def test_reading_in_a_folder_that_the_command_enters_runs_no_program(

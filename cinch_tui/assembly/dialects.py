@@ -14,6 +14,16 @@ from harness.ports.dialect import Dialect
 OWN, CLAUDE, CATS = NAMES = ("cinch", "claude", "cats")
 
 
+def check_dialects(entries: Sequence[str]) -> None:
+    """Check the names of dialects.
+
+    Raises:
+        ConfigError: One of them does not exist.
+    """
+    for entry in entries:
+        _parsed(entry)
+
+
 def chosen_dialect(entries: Sequence[str], start: ModelSpec) -> Callable[[ModelSpec], Dialect | None] | None:
     """Return a function that chooses the dialect of a model; None if all have the names of cinch.
 

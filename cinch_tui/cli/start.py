@@ -62,6 +62,11 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         config = load_config(sources)
         options = _options(arguments, sources, config, cwd)
         options = replace(options, agent=agent.file, notices=(*options.notices, *filter(None, [agent.notice])))
+    if config.settings.tools.dialect:
+        # Few users choose one.
+        from cinch_tui.assembly.dialects import check_dialects
+
+        check_dialects(config.settings.tools.dialect)
     disable_packages(config.settings.extensions.disabled_packages)
     if config.settings.model.name.startswith("local/"):
         # Before the app starts, so that progress is shown on the normal screen.

@@ -174,6 +174,13 @@ def test_a_flag_with_a_bad_value_names_itself(argv: list[str], reason: str) -> N
         prepare(parse_arguments(argv))
 
 
+def test_dialect_that_does_not_exist_ends_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CINCH_TOOLS_DIALECT", "clod")
+
+    with pytest.raises(ConfigError, match=r"there is no dialect 'clod'; did you mean 'claude'"):
+        prepare(parse_arguments([]))
+
+
 def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
 

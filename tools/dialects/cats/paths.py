@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import PathAccess, Risk
@@ -38,7 +39,7 @@ class DeletePathTool(CatsTool[DeletePathParameters]):
     Arguments = DeletePathParameters
 
     def risk_of(self, arguments: DeletePathParameters) -> Risk:
-        return DeleteTool().risk_of(DeleteParameters(path=arguments.path))
+        return replace(DeleteTool().risk_of(DeleteParameters(path=arguments.path)), rule_name=DeleteTool.name)
 
     async def preview_of(self, arguments: DeletePathParameters, context: ToolContext) -> View | ToolOutput | None:
         refusal = _refusal(arguments, context.workspace)
@@ -77,7 +78,7 @@ class MovePathTool(CatsTool[MovePathParameters]):
     Arguments = MovePathParameters
 
     def risk_of(self, arguments: MovePathParameters) -> Risk:
-        return MoveTool().risk_of(_transfer(arguments))
+        return replace(MoveTool().risk_of(_transfer(arguments)), rule_name=MoveTool.name)
 
     async def preview_of(self, arguments: MovePathParameters, context: ToolContext) -> View | ToolOutput | None:
         return await MoveTool().preview_of(_transfer(arguments), context)
@@ -96,7 +97,7 @@ class CopyPathTool(CatsTool[CopyPathParameters]):
     Arguments = CopyPathParameters
 
     def risk_of(self, arguments: CopyPathParameters) -> Risk:
-        return CopyTool().risk_of(_transfer(arguments))
+        return replace(CopyTool().risk_of(_transfer(arguments)), rule_name=CopyTool.name)
 
     async def preview_of(self, arguments: CopyPathParameters, context: ToolContext) -> View | ToolOutput | None:
         refusal = self._refusal(arguments, context.workspace)
@@ -151,7 +152,7 @@ class FilemapTool(CatsTool[FilemapParameters]):
     Arguments = FilemapParameters
 
     def risk_of(self, arguments: FilemapParameters) -> Risk:
-        return Risk("read", accesses=(PathAccess(arguments.file_path),))
+        return Risk("read", accesses=(PathAccess(arguments.file_path),), rule_name="read_file")
 
     async def execute(self, arguments: FilemapParameters, context: ToolContext) -> ToolOutput:
         workspace = context.workspace

@@ -35,7 +35,7 @@ lint: $(VENV)/.installed-dev
 # Update the tool manifest, the screen snapshots and the generated documentation; review the diff before committing.
 snapshots: $(VENV)/.installed-test
 	$(BIN)/python -m tools.builtin
-	$(BIN)/python -m pytest -n auto -q --snapshot-update tests/cinch_tui
+	$(BIN)/python -m pytest -n auto -q --snapshot-update tests/cinch_tui tests/tools
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/tables.py
 

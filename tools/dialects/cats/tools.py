@@ -22,6 +22,7 @@ from tools.dialects.cats.searching import FindFileTool, SearchDirTool, SearchFil
 from tools.dialects.cats.window import Window
 from tools.dialects.translation import RenamedTools
 from tools.post_edit import PostEditStep
+from tools.shell_options import ShellOptions
 
 REPLACED = frozenset(
     {
@@ -79,7 +80,7 @@ def cats_tools(
         MovePathTool(window),
         CopyPathTool(window),
         CreateDirectoryTool(window),
-        RunCommandTool(window, BashTool(secrets(), compression)),
+        RunCommandTool(window, BashTool(secrets(), compression, ShellOptions(on_timeout="kill"))),
         FilemapTool(window),
         CountTokensTool(window),
         StateTool(window),

@@ -298,14 +298,14 @@ def test_what_a_manifest_names_elsewhere_is_used(user: User):
 
 
 async def test_mistakes_in_a_plugin_are_shown_when_it_is_added_only(user: User):
-    hooks = {"Stop": [{"hooks": [{"type": "prompt", "prompt": "Is it tidy?"}]}], "Setup": []}
+    hooks = {"Stop": [{"hooks": [{"type": "agent", "prompt": "Is it tidy?"}]}], "Setup": []}
     files = {"skills/sweep/SKILL.md": skill("other"), "hooks/hooks.json": json.dumps({"hooks": hooks})}
     write(user.plugin(), files)
 
     shown = user.run("add", "./tidy", "--yes")
 
     assert "note: skills/sweep/SKILL.md: the name 'other' is not that of its folder" in shown
-    assert "note: hooks/hooks.json: Stop has a hook of type 'prompt', which cinch does not have" in shown
+    assert "note: hooks/hooks.json: Stop has a hook of type 'agent', which cinch does not have" in shown
     assert "note: hooks/hooks.json: Setup is an event that cinch does not have" in shown
     assert (await user.start()).problems == ()
 

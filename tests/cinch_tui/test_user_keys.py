@@ -173,7 +173,7 @@ def test_each_place_knows_its_keys():
 
 
 def test_the_example_in_the_settings_is_a_good_one():
-    ((_, example),) = open_tables().values()
+    _, example = open_tables()["keys"]
     name, text = (part.strip().strip('"') for part in example.split("="))
 
     assert resolve_user_keys({name: KeySetting(text, "example")}).problems == []

@@ -32,7 +32,7 @@ def keys(terminal):
         ("\x1b[103;5u", r"1b 5b 31 30 33 3b 35 75 +ESC \[103;5u · ctrl\+g\n.*\(prompt\.open_editor\)"),
         ("\x1bOP", r"1b 4f 50 +ESC OP · f1\n.*\(chat\.help\)"),
         ("\x1b\r", r"1b 0d +ESC · · alt\+enter\n.*\(prompt\.follow_up\)"),
-        ("\x1b", r"1b +ESC +· escape\n(.*\n)*.*\(chat\.abort\)"),
+        ("\x1b", r"\(chat\.abort\).*\n(.*\n)*.*\(confirmation\.no\)"),
         ("x", r"78 +x · x\n(.*\n)*.*\(changes\.put_back_file\)"),
         ("w", r"77 +w · w\n"),
         ("\x1b[24~", r"f12\n +not bound; to bind it: \"ID\" = \"F12\""),

@@ -57,7 +57,7 @@ class RecordingSession(AgentSession):
             cwd=Path("/nowhere"),
             system="",
             environ={"CINCH_KEYRING": "off"},
-            paths=SimpleNamespace(data=Path("/nowhere/data")),
+            paths=SimpleNamespace(data=Path("/nowhere/data"), symbol_cache=Path("/nowhere/symbols")),
             sources=SimpleNamespace(
                 user_file=Path("/nowhere/config.toml"), trust_file=Path("/nowhere/trusted.json"), session_pins=None
             ),

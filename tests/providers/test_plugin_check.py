@@ -61,7 +61,7 @@ async def test_plugin_exception_becomes_a_stream_error():
         await service.models()
     await service.close()
 
-    assert str(caught.value) == "acme cannot list its models: ValueError: [2Jno"
+    assert str(caught.value) == "acme cannot list its models: ValueError: ␛[2Jno"
 
 
 async def test_an_error_of_ours_passes_as_it_is():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cinch_tui.commands.host import CommandHost
     from cinch_tui.commands.registry import Command, Registry
 
-MAX_CANDIDATES = 50
+MAX_CANDIDATES = 100
 # Short queries match everything; ranking all paths of a large project would delay every key.
 _MAX_RANKED = 4_000
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from harness.approval.path_lists import protection_of
 from harness.errors import WorkspaceError
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
-from harness.risk import PathAccess, Risk
+from harness.risk import PathAccess, Risk, RiskLevel
 from harness.terminal_text import escape_controls
 from harness.views import TextView, View
 from harness.workspace.moving import Transfer, copy, move, plan_copy, plan_move
 from harness.workspace.trash import Trash
+from harness.workspace.trees import contents
 from harness.workspace.workspace import Workspace
+from tools.shell.hazards import is_system_folder
 from tools.typed import Parameters, TypedTool
 
 
@@ -40,6 +44,7 @@ class TransferTool(TypedTool[TransferParameters]):
     async def preview_of(self, arguments: TransferParameters, context: ToolContext) -> View | ToolOutput | None:
         try:
             transfer = await self.planned(arguments, context.workspace)
+            await asyncio.to_thread(_check_new_paths, context.workspace, transfer)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
         source, target = _paths(context.workspace, transfer)
@@ -49,6 +54,7 @@ class TransferTool(TypedTool[TransferParameters]):
     async def execute(self, arguments: TransferParameters, context: ToolContext) -> ToolOutput:
         workspace = context.workspace
         transfer = await self.planned(arguments, workspace)
+        await asyncio.to_thread(_check_new_paths, workspace, transfer)
         await self.transfer(workspace, transfer, trash_of(context))
         source, target = _paths(workspace, transfer)
         replaced = f" The former {target} is in the trash." if transfer.replaces else ""
@@ -77,7 +83,7 @@ class MoveTool(TransferTool):
     def risk_of(self, arguments: TransferParameters) -> Risk:
         source, destination = arguments.source, arguments.destination
         return Risk(
-            "edit",
+            removal_level(source),
             f"it moves {source} to {destination}",
             paths=(source, destination),
             # At another path, a secret would no longer be recognized.
@@ -114,6 +120,28 @@ class CopyTool(TransferTool):
 
     async def transfer(self, workspace: Workspace, transfer: Transfer, trash: Trash) -> None:
         await copy(workspace, transfer, trash)
+
+
+def removal_level(path: str) -> RiskLevel:
+    """Return the risk level of moving or deleting a path: folders of the system, and home folders, stay."""
+    return "forbidden" if is_system_folder(path) else "edit"
+
+
+def _check_new_paths(workspace: Workspace, transfer: Transfer) -> None:
+    """Check that nothing in a folder gets a protected path, which approval has not seen.
+
+    Raises:
+        WorkspaceError: Something does.
+    """
+    if not transfer.size.is_folder:
+        return
+    folder = workspace.display(transfer.target)
+    for path in contents(transfer.source):
+        if why := protection_of(f"{folder}/{path}"):
+            raise WorkspaceError(
+                f"{folder}/{path} would be a protected path: {why}. Move or copy the files one by one, so that the "
+                "user can decide about each. Nothing was changed."
+            )
 
 
 def trash_of(context: ToolContext) -> Trash:

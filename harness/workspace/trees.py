@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from harness.errors import NotAFile
+
+logger = logging.getLogger(__name__)
+
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+"""Errors of `os.link` where a file system has no hard links, or forbids this one."""
 
 MOST_COUNTED = 100_000
 """Files and folders that are counted."""
@@ -61,6 +67,13 @@ def measure(path: Path) -> TreeSize:
     return TreeSize(files, size, is_folder=True)
 
 
+def contents(path: Path) -> Iterator[str]:
+    """Yield the paths of all files and folders in a folder, relative to it; links are not followed."""
+    for top, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            yield os.path.relpath(f"{top}/{name}", path)
+
+
 def relocate(source: Path, target: Path, check: Check) -> None:
     """Move a file or folder to a path that does not exist, also to another file system.
 
@@ -71,15 +84,61 @@ def relocate(source: Path, target: Path, check: Check) -> None:
     try:
         check()
         try:
-            os.rename(source, target)  # noqa: PTH104  not Path.rename, whose errors name both paths in another form
+            _rename(source, target)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            duplicate(source, target, check)
-            remove(source)
+            _move_between_disks(source, target, check)
     except BaseException:
         _remove_empty(made)
         raise
+
+
+def _rename(source: Path, target: Path) -> None:
+    """Rename a file or folder; what another program has just created at the target is not replaced.
+
+    Raises:
+        OSError: It cannot be renamed; nothing has changed.
+    """
+    if not stat.S_ISDIR(source.lstat().st_mode):
+        try:
+            os.link(source, target, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+        else:
+            try:
+                source.unlink()
+            except BaseException:
+                target.unlink()
+                raise
+            return
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, "the destination has just been created")
+    os.rename(source, target)  # noqa: PTH104  not Path.rename, whose errors name both paths in another form
+
+
+def _move_between_disks(source: Path, target: Path, check: Check) -> None:
+    """Copy a file or folder, then remove the original.
+
+    It is renamed before it is removed, so that a failure leaves either all of it or a complete copy.
+    """
+    duplicate(source, target, check)
+    aside = _temporary(source.parent)
+    try:
+        check()
+        os.rename(source, aside)  # noqa: PTH104  as above
+    except BaseException:
+        remove(target)
+        raise
+    try:
+        remove(aside)
+    except OSError:
+        logger.warning("a moved file or folder could not be removed completely: %s", aside, exc_info=True)
+
+
+def _temporary(folder: Path) -> Path:
+    return folder / f".cinch-{os.urandom(6).hex()}.tmp"
 
 
 def duplicate(source: Path, target: Path, check: Check) -> None:
@@ -89,7 +148,7 @@ def duplicate(source: Path, target: Path, check: Check) -> None:
         OSError: It cannot be copied, for instance because it contains a pipe or a device.
     """
     made = _make_folders(target.parent)
-    temporary = target.parent / f".cinch-{os.urandom(6).hex()}.tmp"
+    temporary = _temporary(target.parent)
 
     def copy(one: str, other: str) -> str:
         check()
@@ -105,7 +164,7 @@ def duplicate(source: Path, target: Path, check: Check) -> None:
         else:
             copy(str(source), str(temporary))
         check()
-        os.rename(temporary, target)  # noqa: PTH104  as above
+        _rename(temporary, target)
     except BaseException:
         if os.path.lexists(temporary):
             remove(temporary)

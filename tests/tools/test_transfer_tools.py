@@ -160,14 +160,14 @@ async def test_failed_move_leaves_everything_as_it_was(place: Workplace, monkeyp
     place.put("a.txt", "new")
     place.put("b.txt", "old")
     place.put("locked/c.txt", "c")
-    rename = os.rename
+    link = os.link
 
-    def refuse(source: Path, target: Path) -> None:
+    def refuse(source: Path, target: Path, **options: bool) -> None:
         if Path(source).name == "a.txt":
             raise PermissionError(errno.EACCES, "Permission denied")
-        rename(source, target)
+        link(source, target, **options)
 
-    monkeypatch.setattr(os, "rename", refuse)
+    monkeypatch.setattr(os, "link", refuse)
     with pytest.raises(WorkspaceError, match="Permission denied; nothing was changed"):
         await place.call(MOVE, source="a.txt", destination="b.txt", overwrite=True)
     with pytest.raises(WorkspaceError, match="nothing was changed"):
@@ -177,19 +177,76 @@ async def test_failed_move_leaves_everything_as_it_was(place: Workplace, monkeyp
     assert not (place.root / "new").exists()
 
 
-async def test_move_to_another_file_system_is_a_copy(place: Workplace, monkeypatch: pytest.MonkeyPatch):
-    place.put("a/one.txt", "1")
+@pytest.fixture
+def two_disks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no folder be renamed out of its own."""
     rename = os.rename
 
     def across(source: Path, target: Path) -> None:
-        if Path(source).name == "a":
+        if Path(source).name == "a" and Path(target).name == "b":
             raise OSError(errno.EXDEV, "Invalid cross-device link")
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", across)
+
+
+@pytest.mark.usefixtures("two_disks")
+async def test_move_to_another_file_system_is_a_copy(place: Workplace):
+    place.put("a/one.txt", "1")
+
     await place.call(MOVE, source="a", destination="b")
 
     assert [str(each.relative_to(place.root)) for each in sorted(place.root.rglob("*"))] == ["b", "b/one.txt"]
+
+
+@pytest.mark.usefixtures("two_disks")
+async def test_original_that_cannot_be_renamed_stays_whole_and_without_a_copy(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+):
+    place.put("a/one.txt", "1")
+    rename = os.rename
+
+    def refuse(source: Path, target: Path) -> None:
+        if Path(source).name == "a" and Path(target).name.startswith(".cinch-"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(WorkspaceError, match="Permission denied; nothing was changed"):
+        await place.call(MOVE, source="a", destination="b")
+
+    assert [str(each.relative_to(place.root)) for each in sorted(place.root.rglob("*"))] == ["a", "a/one.txt"]
+
+
+async def test_file_created_at_the_destination_meanwhile_is_not_replaced(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+):
+    place.put("a.txt", "mine")
+    link = os.link
+
+    def create_first(source: Path, target: Path, **options: bool) -> None:
+        Path(target).write_text("theirs")
+        link(source, target, **options)
+
+    monkeypatch.setattr(os, "link", create_first)
+    with pytest.raises(WorkspaceError, match="nothing was changed"):
+        await place.call(MOVE, source="a.txt", destination="b.txt")
+
+    assert (place.root / "a.txt").read_text() == "mine"
+    assert (place.root / "b.txt").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("tool", [MOVE, COPY], ids=["move", "copy"])
+async def test_folder_does_not_take_files_to_protected_paths(place: Workplace, tool: Tool):
+    place.put("ci/workflows/x.yml", "on: push")
+
+    shown = await place.foresee(tool, source="ci", destination=".github")
+    with pytest.raises(WorkspaceError, match=r"x\.yml would be a protected path"):
+        await place.call(tool, source="ci", destination=".github")
+
+    assert isinstance(shown, ToolOutput)
+    assert shown.is_error
+    assert not (place.root / ".github").exists()
 
 
 async def test_copy_of_a_pipe_is_refused_and_leaves_nothing(place: Workplace):
@@ -274,6 +331,8 @@ async def test_previews_state_paths_and_amounts(place: Workplace):
         (DELETE, "edits", [("deny", "edit(src/keep.py)")], ["src"], ("deny", "")),
         (DELETE, "edits", [], ["vendor"], ("ask", "it moves or deletes vendor/lib/.git: git runs what is")),
         (DELETE, "off", [], ["."], ("deny", "forbidden")),
+        (DELETE, "off", [], ["/usr/lib"], ("deny", "forbidden")),
+        (MOVE, "off", [], ["/etc", "etc"], ("deny", "forbidden")),
         (MOVE, "smart", [], ["src", "lib"], ("ask", "it moves src to lib")),
         (MOVE, "edits", [], ["src/keep.py", ".git/hooks/pre-commit"], ("ask", "it changes .git/hooks/pre-commit")),
         (MOVE, "edits", [], [".env", "a.txt"], ("ask", "it reads a secret: .env")),

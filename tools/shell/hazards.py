@@ -110,6 +110,11 @@ def _tables() -> _Tables:
     return _Tables(msgspec.convert(tomllib.loads(_DATA.read_text(encoding="utf-8")), _Data, dec_hook=decoded))
 
 
+def is_system_folder(path: str) -> bool:
+    """Return True if a path, as written, is a folder of the system, or a home folder."""
+    return _tables().paths.system.fullmatch(_normal("", path)) is not None
+
+
 class Hazards(NamedTuple):
     """Hazards of a script."""
 

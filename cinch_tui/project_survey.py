@@ -67,7 +67,7 @@ async def survey(workspace: Workspace, symbol_cache: Path | None = None) -> str:
 
 
 async def _repository_map(workspace: Workspace, symbol_cache: Path | None) -> str:
-    """Return the repository map as a Markdown section; empty if there is none."""
+    """Return the repository map as a Markdown section; empty if absent."""
     with suppress(CinchError, OSError, RipgrepMissing):
         found = await map_repository(workspace, ".", MapQuery((), _MAP_CHARS), symbol_cache)
         lines = [

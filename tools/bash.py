@@ -216,7 +216,7 @@ async def prepared(
 
 
 def shell_state_of(tools: Iterable[Tool]) -> ShellState | None:
-    """Return the state of the persistent shell among these tools; None if there is none."""
+    """Return the state of the persistent shell among these tools; None if absent."""
     found = (tool.load() for tool in tools if isinstance(tool, LazyTool) and tool.keeps_state)
     return next((tool.shell for tool in found if isinstance(tool, BashTool)), None)
 

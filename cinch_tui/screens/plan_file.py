@@ -12,7 +12,7 @@ class PlanFile:
     """The file, and its text as last read.
 
     Args:
-        path: The file; None if there is none.
+        path: The file; None if absent.
         text: Its text.
     """
 

@@ -32,7 +32,7 @@ class HookModels(Struct, frozen=True):
     """Models that hooks ask."""
 
     connect: Callable[[str], Awaitable[Model | None]]
-    """Connects a model by its name, or the small one if it is empty; None if there is none. May raise a CinchError."""
+    """Connects a model by its name, or the small one if it is empty; None if absent. May raise a CinchError."""
     on_usage: Callable[[ModelSpec, Usage], None]
     """Called with the tokens and the cost of each answer."""
 

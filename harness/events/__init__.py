@@ -188,7 +188,7 @@ class PlanSubmitted(EventHeader, frozen=True, kw_only=True):
     options: tuple[Choice, ...] = ()
     """Alternatives that the user is asked to choose from."""
     file: str = ""
-    """Path of the file with the plan, which may be edited until it is accepted; empty if there is none."""
+    """Path of the file with the plan, which may be edited until it is accepted; empty if absent."""
 
 
 class LimitReached(EventHeader, frozen=True, kw_only=True):

@@ -43,7 +43,7 @@ class LanguageServer(Struct, frozen=True, forbid_unknown_fields=True):
         return any(fnmatchcase(name, marker) for name in names for marker in self.root_markers)
 
     def setting(self, section: str) -> JsonValue:
-        """Return the part of `options` that a server asks for; None if there is none."""
+        """Return the part of `options` that a server asks for; None if absent."""
         value: JsonValue = self.options
         for key in filter(None, section.split(".")):
             value = value.get(key) if isinstance(value, dict) else None
@@ -128,7 +128,7 @@ class MissingTrust(Struct, frozen=True):
 
 
 def find_program(name: str, root: Path, workspace: Path, options: LspOptions) -> str:
-    """Return the path of a program; empty if there is none. Looks at the disk.
+    """Return the path of a program; empty if absent. Looks at the disk.
 
     Programs in the workspace are found only if the folder is trusted.
     """

@@ -49,7 +49,7 @@ class Lines:
         self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
 
     def line(self, number: int) -> str:
-        """Return a line without its end, counted from 0; empty if there is none."""
+        """Return a line without its end, counted from 0; empty if absent."""
         if not 0 <= number < len(self._starts):
             return ""
         following = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.text)

@@ -92,7 +92,7 @@ class ToolSettings(Struct, frozen=True):
     bash_wake_on_exit: Annotated[
         bool,
         held(
-            "start a run when a background job ends while the agent is idle, at most five without a message of yours",
+            "start a run when a background job ends while the agent is idle, at most five without a message from you",
             key="bash.wake_on_exit",
         ),
     ] = False

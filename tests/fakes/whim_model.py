@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
@@ -77,7 +78,7 @@ class WhimModel:
         spoken = wire.replies.pop(0) if wire.replies else Spoken((Say("The script is over."),))
         wire.open += 1
         try:
-            for index, part in enumerate(spoken.parts):
+            for index, part in enumerate(_endable(spoken.parts)):
                 async for delta in _played(index, part):
                     yield delta
             if spoken.end is not None:
@@ -87,6 +88,14 @@ class WhimModel:
 
     async def close(self) -> None:
         """Do nothing: there is nothing to close."""
+
+
+def _endable(parts: Sequence[Part]) -> Sequence[Part]:
+    """Return the parts up to one that no single cancellation ends: the agent abandons such a stream."""
+    for place, (part, following) in enumerate(pairwise(parts), 1):
+        if isinstance(part, Deaf) and isinstance(following, Hang | Deaf):
+            return parts[:place]
+    return parts
 
 
 async def _played(index: int, part: Part) -> AsyncIterator[Delta]:

@@ -20,7 +20,7 @@ from harness.workspace.disk import read_regular
 from harness.workspace.file_text import file_text
 from harness.workspace.moving import Transfer, delete, plan_deletion
 from harness.workspace.workspace import Workspace
-from tools.transfer import removal_level, shown_path, trash_of
+from tools.transfer import shown_path, trash_of
 from tools.typed import Parameters, TypedTool
 
 _LARGEST_SHOWN = 256 * 1024
@@ -41,7 +41,7 @@ class DeleteTool(TypedTool[DeleteParameters]):
 
     def risk_of(self, arguments: DeleteParameters) -> Risk:
         path = arguments.path
-        return Risk(removal_level(path), f"it deletes {path}", paths=(path,), removals=(PathAccess(path, "write"),))
+        return Risk("edit", f"it deletes {path}", paths=(path,), removals=(PathAccess(path, "write"),))
 
     async def preview_of(self, arguments: DeleteParameters, context: ToolContext) -> View | ToolOutput | None:
         try:

@@ -12,14 +12,13 @@ from harness.approval.path_lists import protection_of
 from harness.errors import WorkspaceError
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
-from harness.risk import PathAccess, Risk, RiskLevel
+from harness.risk import PathAccess, Risk
 from harness.terminal_text import escape_controls
 from harness.views import TextView, View
 from harness.workspace.moving import Transfer, copy, move, plan_copy, plan_move
 from harness.workspace.trash import Trash
 from harness.workspace.trees import contents
 from harness.workspace.workspace import Workspace
-from tools.shell.hazards import is_system_folder
 from tools.typed import Parameters, TypedTool
 
 
@@ -83,7 +82,7 @@ class MoveTool(TransferTool):
     def risk_of(self, arguments: TransferParameters) -> Risk:
         source, destination = arguments.source, arguments.destination
         return Risk(
-            removal_level(source),
+            "edit",
             f"it moves {source} to {destination}",
             paths=(source, destination),
             # At another path, a secret would no longer be recognized.
@@ -120,11 +119,6 @@ class CopyTool(TransferTool):
 
     async def transfer(self, workspace: Workspace, transfer: Transfer, trash: Trash) -> None:
         await copy(workspace, transfer, trash)
-
-
-def removal_level(path: str) -> RiskLevel:
-    """Return the risk level of moving or deleting a path: folders of the system, and home folders, stay."""
-    return "forbidden" if is_system_folder(path) else "edit"
 
 
 def _check_new_paths(workspace: Workspace, transfer: Transfer) -> None:

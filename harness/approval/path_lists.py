@@ -1,7 +1,7 @@
 """Lists of paths that need approval: secrets, which are not read, and protected paths, which are not changed, unasked.
 
-The lists are in `paths.toml`. All functions take the path by which a file is known to the user: relative to the
-workspace if it is inside, else absolute.
+The lists are in `paths.toml`. All functions but `is_system_folder` take the path by which a file is known to the
+user: relative to the workspace if it is inside, else absolute.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class _Lists(Struct, frozen=True):
     protected: tuple[tuple[str, _PathList], ...]
     """Reasons with the paths that have them."""
     any_protected: _PathList
+    system: Pattern[str]
 
 
 def is_secret(path: str) -> bool:
@@ -50,6 +51,11 @@ def protection_of(path: str) -> str:
     if lowered not in lists.any_protected or lowered in lists.public:
         return ""
     return next(why for why, paths in lists.protected if lowered in paths)
+
+
+def is_system_folder(path: str) -> bool:
+    """Return True if a normalized absolute path is a folder of the system, or a home folder; `~` is one, too."""
+    return _lists().system.fullmatch(path) is not None
 
 
 def _comparable(path: str) -> str:
@@ -98,6 +104,7 @@ def _lists() -> _Lists:
         frozenset(data["public"]["folders"]),
         tuple((str(table["why"]), _path_list([table])) for table in protected),
         _path_list(protected),
+        re.compile(data["system"]["expression"]),
     )
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.approval.matching import accesses_of
-from harness.approval.path_lists import is_published, is_secret, protection_of
+from harness.approval.path_lists import is_published, is_secret, is_system_folder, protection_of
 from harness.approval.places import Place, Places, Unresolvable
 from harness.approval.secret_index import SecretIndex
 from harness.risk import PathAccess, Risk
@@ -31,6 +31,8 @@ _HARMLESS = frozenset(
 )
 _GIT_PARTS = {"config", "config.worktree", "hooks", "info", "objects", "refs", "commondir", "packed-refs", "modules"}
 
+
+_VITAL = "it would delete or move the workspace, or a home or system folder"
 
 MOST_CONTENTS = 5_000
 """Files and folders in a moved or deleted folder that are compared with the protected paths."""
@@ -61,7 +63,7 @@ class PathFacts:
     def check(self, risk: Risk) -> Risk:
         """Return the risk with the concern that its paths raise, if any; a protected path makes it dangerous."""
         if any(self._is_vital(access) for access in risk.removals):
-            return replace(risk, level="forbidden", reason="it would delete or move the workspace or the home folder")
+            return replace(risk, level="forbidden", reason=_VITAL)
         if risk.level == "forbidden":
             return risk
         concerns = [concern for access in accesses_of(risk) for concern in self._concerns(access)]
@@ -76,9 +78,11 @@ class PathFacts:
         return risk if risk.concern else replace(risk, concern=dangerous or concerns[0].why)
 
     def _is_vital(self, removal: PathAccess) -> bool:
-        """Return True if the workspace or the home folder is among what a call deletes or moves."""
+        """Return True if the workspace, or a home or system folder, is among what a call deletes or moves."""
         vital = (self.places.real_root, self.places.real(os.path.expanduser("~")))  # noqa: PTH111  no exceptions
         with suppress(Unresolvable):
+            if any(_is_system(place) for place in self.places.of(removal)):
+                return True
             removed = [place.resolved for place in self.places.of(_without_globs(removal))]
             return any(is_within(each, folder) for each in vital for folder in removed)
         return False
@@ -170,6 +174,12 @@ class PathFacts:
             if _is_program(path) and _is_safe(folder, self.places):
                 return self.places.real(path)
         return None
+
+
+def _is_system(place: Place) -> bool:
+    """Return True if an entry that is deleted or moved is a system folder; of a link, the link itself counts."""
+    is_link = os.path.islink(place.written)  # noqa: PTH114  fast
+    return is_system_folder(place.written) or (not is_link and is_system_folder(place.resolved))
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

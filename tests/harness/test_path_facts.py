@@ -373,10 +373,15 @@ def removing(path: str, **fields: object) -> Risk:
 
 
 @pytest.mark.parametrize(
-    "path", [".", "{root}", "{root}/", "{root}/src/..", "../project", "..", "{root}/..", "~", "/", "link"]
+    "path",
+    [
+        *[".", "{root}", "{root}/", "{root}/src/..", "../project", "..", "{root}/..", "~", "/", "link"],
+        *["/etc", "../" * 20 + "etc", "usr/lib", "usr/../etc"],
+    ],
 )
-def test_deleting_the_workspace_is_forbidden(facts: PathFacts, root: Path, path: str):
+def test_deleting_the_workspace_or_a_system_folder_is_forbidden(facts: PathFacts, root: Path, path: str):
     (root / "link").symlink_to(root)
+    (root / "usr").symlink_to("/usr")
     risk = removing(path.format(root=root))
     assert facts.check(risk).level == "forbidden"
 
@@ -386,6 +391,7 @@ def test_deleting_the_files_of_the_workspace_by_its_absolute_path_is_forbidden(f
     assert facts.check(removing("project", cwd="..")).level == "forbidden"
 
 
-@pytest.mark.parametrize("path", ["src", "{root}/src", "/elsewhere", "../other"])
+@pytest.mark.parametrize("path", ["src", "{root}/src", "/elsewhere", "../other", "usr"])
 def test_deleting_another_folder_is_not_forbidden(facts: PathFacts, root: Path, path: str):
+    (root / "usr").symlink_to("/usr")
     assert facts.check(removing(path.format(root=root))).level == "dangerous"

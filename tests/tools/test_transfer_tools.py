@@ -236,17 +236,19 @@ async def test_file_created_at_the_destination_meanwhile_is_not_replaced(
     assert (place.root / "b.txt").read_text() == "theirs"
 
 
+@pytest.mark.parametrize("source", ["ci"])
 @pytest.mark.parametrize("tool", [MOVE, COPY], ids=["move", "copy"])
-async def test_folder_does_not_take_files_to_protected_paths(place: Workplace, tool: Tool):
+async def test_folder_does_not_take_files_to_protected_paths(place: Workplace, tool: Tool, source: str):
     place.put("ci/workflows/x.yml", "on: push")
+    (place.root / "link").symlink_to("ci")
 
-    shown = await place.foresee(tool, source="ci", destination=".github")
+    shown = await place.foresee(tool, source=source, destination=".github")
     with pytest.raises(WorkspaceError, match=r"x\.yml would be a protected path"):
-        await place.call(tool, source="ci", destination=".github")
+        await place.call(tool, source=source, destination=".github")
 
     assert isinstance(shown, ToolOutput)
     assert shown.is_error
-    assert not (place.root / ".github").exists()
+    assert not os.path.lexists(place.root / ".github")
 
 
 async def test_copy_of_a_pipe_is_refused_and_leaves_nothing(place: Workplace):
@@ -332,6 +334,11 @@ async def test_previews_state_paths_and_amounts(place: Workplace):
         (DELETE, "edits", [], ["vendor"], ("ask", "it moves or deletes vendor/lib/.git: git runs what is")),
         (DELETE, "off", [], ["."], ("deny", "forbidden")),
         (DELETE, "off", [], ["/usr/lib"], ("deny", "forbidden")),
+        (DELETE, "off", [], ["~"], ("deny", "forbidden")),
+        (DELETE, "off", [], ["../" * 20 + "etc"], ("deny", "forbidden")),
+        (DELETE, "off", [], ["usr/lib"], ("deny", "forbidden")),
+        (DELETE, "edits", [], ["etc"], ("allow", "")),
+        (MOVE, "off", [], [".", "/tmp/all"], ("deny", "forbidden")),
         (MOVE, "off", [], ["/etc", "etc"], ("deny", "forbidden")),
         (MOVE, "smart", [], ["src", "lib"], ("ask", "it moves src to lib")),
         (MOVE, "edits", [], ["src/keep.py", ".git/hooks/pre-commit"], ("ask", "it changes .git/hooks/pre-commit")),
@@ -351,6 +358,8 @@ def test_rules_and_protected_paths_decide_about_calls(  # noqa: PLR0917  the par
 ):
     for path in ("build/a.o", "src/keep.py", "vendor/lib/.git/config", ".env"):
         place.put(path, "KEY=1")
+    (place.root / "usr").symlink_to("/usr")
+    (place.root / "etc").mkdir()
     arguments = tool.validate(dict(zip(("path",) if tool is DELETE else ("source", "destination"), paths, strict=True)))
     store = RuleStore(rules=[parse_rule(text, effect) for effect, text in rules])
     risk = PathFacts(place.workspace).check(tool.risk(arguments))

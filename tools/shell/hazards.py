@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
+from harness.approval.path_lists import is_system_folder
 from harness.risk import PathAccess
 from tools.shell.printed_text import here_texts, is_fed, printed_text, printed_words, removed_folders, run_lines
 from tools.shell.syntax import Command, Script, read_script
@@ -69,7 +70,6 @@ class _Path(Struct, forbid_unknown_fields=True):
 
 
 class _Paths(Struct, forbid_unknown_fields=True):
-    system: Expression
     here: Expression
     temporary: Expression
     forbidden: list[_Path] = field(default_factory=list[_Path])
@@ -108,11 +108,6 @@ class _Tables:
 @cache
 def _tables() -> _Tables:
     return _Tables(msgspec.convert(tomllib.loads(_DATA.read_text(encoding="utf-8")), _Data, dec_hook=decoded))
-
-
-def is_system_folder(path: str) -> bool:
-    """Return True if a path, as written, is a folder of the system, or a home folder."""
-    return _tables().paths.system.fullmatch(_normal("", path)) is not None
 
 
 class Hazards(NamedTuple):
@@ -258,7 +253,7 @@ class _Search:
         # The files of a folder may be moved, but not deleted.
         is_folder = rule.contents or not path.endswith("*")
         is_here = rule.targets == "vital" and is_folder and paths.here.fullmatch(normal)
-        return bool(is_here or paths.system.fullmatch(normal))
+        return bool(is_here) or is_system_folder(normal)
 
     def _of_shell(self, command: Command, start: int, script: Script, depth: int) -> Iterator[Hazard]:
         shell = _Shell(_name(command.words[start]), [word.text or "" for word in command.words[start + 1 :]])
@@ -283,7 +278,7 @@ class _Search:
 
     def _of_program(self, text: str, depth: int) -> Iterator[Hazard]:
         """Yield the forbidden hazards of a program text, as far as its strings show them."""
-        if any(self._tables.paths.system.fullmatch(_normal("", path)) for path in removed_folders(text)):
+        if any(is_system_folder(_normal("", path)) for path in removed_folders(text)):
             yield Hazard("forbidden", "it would delete a system or home folder")
         for line in run_lines(text):
             yield from (hazard for hazard in self._of_text(line, depth) if hazard.level == "forbidden")

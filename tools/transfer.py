@@ -15,6 +15,7 @@ from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import PathAccess, Risk
 from harness.terminal_text import escape_controls
 from harness.views import TextView, View
+from harness.workspace.disk import is_folder
 from harness.workspace.moving import Transfer, copy, move, plan_copy, plan_move
 from harness.workspace.trash import Trash
 from harness.workspace.trees import contents
@@ -122,14 +123,15 @@ class CopyTool(TransferTool):
 
 
 def _check_new_paths(workspace: Workspace, transfer: Transfer) -> None:
-    """Check that nothing in a folder gets a protected path, which approval has not seen.
+    """Check that nothing in a folder gets a protected path unless the folder does, about which the user was asked.
 
     Raises:
         WorkspaceError: Something does.
     """
-    if not transfer.size.is_folder:
-        return
     folder = workspace.display(transfer.target)
+    # A link to a folder gives new paths to what is in it, too.
+    if not is_folder(transfer.source) or protection_of(folder):
+        return
     for path in contents(transfer.source):
         if why := protection_of(f"{folder}/{path}"):
             raise WorkspaceError(

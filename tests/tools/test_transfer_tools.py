@@ -236,7 +236,7 @@ async def test_file_created_at_the_destination_meanwhile_is_not_replaced(
     assert (place.root / "b.txt").read_text() == "theirs"
 
 
-@pytest.mark.parametrize("source", ["ci"])
+@pytest.mark.parametrize("source", ["ci", "link"])
 @pytest.mark.parametrize("tool", [MOVE, COPY], ids=["move", "copy"])
 async def test_folder_does_not_take_files_to_protected_paths(place: Workplace, tool: Tool, source: str):
     place.put("ci/workflows/x.yml", "on: push")
@@ -249,6 +249,16 @@ async def test_folder_does_not_take_files_to_protected_paths(place: Workplace, t
     assert isinstance(shown, ToolOutput)
     assert shown.is_error
     assert not os.path.lexists(place.root / ".github")
+
+
+async def test_folder_moves_to_a_protected_path_that_approval_has_seen(place: Workplace):
+    place.put("editor/settings.json", "{}")
+
+    shown = await place.foresee(MOVE, source="editor", destination=".vscode")
+    moved = await place.call(MOVE, source="editor", destination=".vscode")
+
+    assert isinstance(shown, TextView)
+    assert moved.text == "Moved editor/ to .vscode/: 1 file, 2 bytes."
 
 
 async def test_copy_of_a_pipe_is_refused_and_leaves_nothing(place: Workplace):

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
 
 from harness.errors import FileTooLarge
-from harness.workspace.trees import Check, TreeSize, relocate
+from harness.workspace.trees import Check, TreeSize, relocate, remove
 
 MAX_TOTAL_BYTES = 1024 * 1024 * 1024
 MAX_DAYS = 30
@@ -57,7 +56,7 @@ class Trash:
             (entry / _ORIGIN).write_text(json.dumps(origin), encoding="utf-8")
             relocate(path, place, check)
         except BaseException:
-            shutil.rmtree(entry, ignore_errors=True)
+            _drop(entry)
             raise
         self._forget_old(entry)
 
@@ -67,13 +66,19 @@ class Trash:
         total = 0
         entries = sorted(self.folder.iterdir(), key=_time_of, reverse=True)
         for entry in [each for each in entries if not _has_content(each)]:
-            shutil.rmtree(entry, ignore_errors=True)
+            _drop(entry)
             entries.remove(entry)
         for count, entry in enumerate(entries, 1):
             total += _bytes_of(entry)
             is_old = _time_of(entry) < oldest or count > MAX_ENTRIES or total > MAX_TOTAL_BYTES
             if is_old and entry != newest:
-                shutil.rmtree(entry, ignore_errors=True)
+                _drop(entry)
+
+
+def _drop(entry: Path) -> None:
+    # What remains, such as files of another user, is no reason for a deletion to fail.
+    with suppress(OSError):
+        remove(entry)
 
 
 def _has_content(entry: Path) -> bool:

@@ -190,8 +190,10 @@ def put_back(source: Path, target: Path) -> int:
 
 
 def remove(path: Path) -> None:
-    """Delete a file or folder permanently; a link itself, not its target."""
+    """Delete a file or folder permanently, read-only folders included; a link itself, not its target."""
     if path.is_dir() and not path.is_symlink():
+        for folder, _, _ in os.walk(path):
+            Path(folder).chmod(0o700)
         shutil.rmtree(path)
     else:
         path.unlink()

@@ -132,6 +132,8 @@ def _is_held(open_: list[tuple[_Found, list[str]]]) -> bool:
 
 def _names(text: str) -> list[str]:
     """Split a qualified name; type arguments are left out."""
+    if text.isidentifier():
+        return [text]
     return _SEPARATORS.split(text if text.startswith("operator") else _ARGUMENTS.sub("", text).strip())
 
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from heapq import nsmallest
+from itertools import chain
 from math import log, sqrt
 
 from msgspec import Struct
@@ -19,7 +20,9 @@ from tools.symbols.languages import is_test
 from tools.symbols.references import SHORTEST_WORD
 
 _DAMPING = 0.85
-_ITERATIONS = 15
+_MOST_ITERATIONS = 15
+_SMALL_CHANGE = 0.01
+"""Sum of the changes of all ranks, of 1, below which they are final."""
 _MOST_DEFINERS = 10
 """A word that more files define, such as `main`, refers to none of them in particular."""
 _FOCUS = 10.0
@@ -52,8 +55,8 @@ class RankedName(Struct, frozen=True, array_like=True):
     score: float
 
 
-_Edges = list[dict[int, float]]
-_Uses = dict[tuple[int, str], list[tuple[int, float]]]
+_Definers = dict[str, list[tuple[int, float]]]
+_Use = tuple[str, int, float]
 
 
 def name_weights(path: str, defined: Iterable[Definition]) -> dict[str, float]:
@@ -84,32 +87,27 @@ def rank(files: Sequence[FileWords], focus: Set[str], most: int) -> list[RankedN
     """
     if not files:
         return []
-    definers = _definers(files)
-    edges, uses = _graph(files, definers, focus)
+    edges, uses = _graph(files, _definers(files), focus)
     focused = {number for number, file in enumerate(files) if _is_focused(file, focus)}
     ranks = _page_ranks(edges, focused)
-    scores: list[dict[str, float]] = [
-        dict.fromkeys(
-            file.defined, ranks[number] * (1 if number in focused else _OWN_SHARE) / max(len(file.defined), 1)
-        )
-        for number, file in enumerate(files)
-    ]
-    totals = [sum(targets.values()) for targets in edges]
-    for (number, name), by in uses.items():
-        scores[number][name] += sum(ranks[user] * weight / totals[user] for user, weight in by)
-    ranked = (
-        RankedName(file.path, name, score)
-        for file, names in zip(files, scores, strict=True)
-        for name, score in names.items()
-    )
-    return nsmallest(most, ranked, key=lambda each: (-each.score, each.path, each.name))
-
-
-def _definers(files: Sequence[FileWords]) -> dict[str, list[int]]:
-    found: defaultdict[str, list[int]] = defaultdict(list)
+    # What a file passes on to the file it refers to, for a weight of 1.
+    given = [rank / (sum(targets.values()) or 1.0) for rank, targets in zip(ranks, edges, strict=True)]
+    ranked: list[tuple[float, str, str]] = []
     for number, file in enumerate(files):
-        for name in file.defined:
-            found[name].append(number)
+        own = ranks[number] * (1 if number in focused else _OWN_SHARE) / max(len(file.defined), 1)
+        scores = dict.fromkeys(file.defined, own)
+        for name, user, weight in uses[number]:
+            scores[name] += given[user] * weight
+        ranked += [(-score, file.path, name) for name, score in scores.items()]
+    return [RankedName(path, name, -score) for score, path, name in nsmallest(most, ranked)]
+
+
+def _definers(files: Sequence[FileWords]) -> _Definers:
+    """Return the files that define each word, with the weights they give it."""
+    found: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+    for number, file in enumerate(files):
+        for name, weight in file.defined.items():
+            found[name].append((number, weight))
     return {
         name: numbers
         for name, numbers in found.items()
@@ -117,26 +115,30 @@ def _definers(files: Sequence[FileWords]) -> dict[str, list[int]]:
     }
 
 
-def _graph(files: Sequence[FileWords], definers: Mapping[str, list[int]], focus: Set[str]) -> tuple[_Edges, _Uses]:
-    """Return the weights of the references between files, and the users of each definition."""
+def _graph(
+    files: Sequence[FileWords], definers: _Definers, focus: Set[str]
+) -> tuple[list[dict[int, float]], list[list[_Use]]]:
+    """Return the weights of the references to other files, and the uses of the names that each file defines."""
     known = definers.keys()
     # A file refers to its own definition of a word, if it has one.
     used = [(file.words.keys() & known) - file.defined.keys() for file in files]
-    spread = Counter(word for words in used for word in words)
+    spread = Counter(chain.from_iterable(used))
     weights = {
         word: log(1 + len(files) / count) / len(definers[word]) * (_FOCUS if word in focus else 1)
         for word, count in spread.items()
     }
-    edges: _Edges = [{} for _ in files]
-    uses: _Uses = {}
+    edges: list[dict[int, float]] = []
+    uses: list[list[_Use]] = [[] for _ in files]
     for number, words in enumerate(used):
-        targets, counts = edges[number], files[number].words
+        targets: dict[int, float] = {}
+        counts = files[number].words
         for word in words:
-            count = sqrt(counts[word])
-            for definer in definers[word]:
-                weight = weights[word] * files[definer].defined[word] * count
+            factor = weights[word] * sqrt(counts[word])
+            for definer, defined in definers[word]:
+                weight = factor * defined
                 targets[definer] = targets.get(definer, 0.0) + weight
-                uses.setdefault((definer, word), []).append((number, weight))
+                uses[definer].append((word, number, weight))
+        edges.append(targets)
     return edges, uses
 
 
@@ -144,28 +146,31 @@ def _is_focused(file: FileWords, focus: Set[str]) -> bool:
     if not focus:
         return False
     name = file.path.rpartition("/")[2]
-    return not focus.isdisjoint((file.path, name, name.partition(".")[0])) or any(
-        name in file.defined for name in focus
-    )
+    return not focus.isdisjoint((file.path, name, name.partition(".")[0])) or not focus.isdisjoint(file.defined)
 
 
-def _page_ranks(edges: _Edges, focused: Set[int]) -> list[float]:
+def _page_ranks(edges: Sequence[Mapping[int, float]], focused: Set[int]) -> list[float]:
     count = len(edges)
     start = [1 / len(focused) if number in focused else 0.0 for number in range(count)] if focused else []
     start = start or [1 / count] * count
     shares = [_shares(targets) for targets in edges]
     ranks = start
-    for _ in range(_ITERATIONS):
+    for _ in range(_MOST_ITERATIONS):
         lost = sum(rank for rank, targets in zip(ranks, shares, strict=True) if not targets)
-        following = [(1 - _DAMPING + _DAMPING * lost) * each for each in start]
+        restart = 1 - _DAMPING + _DAMPING * lost
+        following = [restart * each for each in start]
         for rank, targets in zip(ranks, shares, strict=True):
             if rank:
                 for target, share in targets:
-                    following[target] += _DAMPING * rank * share
+                    following[target] += rank * share
+        change = sum(abs(after - before) for before, after in zip(ranks, following, strict=True))
         ranks = following
+        if change < _SMALL_CHANGE:
+            break
     return ranks
 
 
 def _shares(targets: Mapping[int, float]) -> list[tuple[int, float]]:
-    total = sum(targets.values())
+    """Return the parts of a file's rank that others get, damped."""
+    total = sum(targets.values()) / _DAMPING
     return [(target, weight / total) for target, weight in targets.items()]

@@ -1,13 +1,16 @@
-"""Process that answers one request about the symbols of a project: request on stdin, response on stdout.
+"""Process that answers requests about the symbols of projects: requests on stdin, responses on stdout.
 
-A process of its own, since parsing and ranking would hold the interpreter, and the memory they take is returned.
+A process of its own, since parsing and ranking would hold the interpreter. It ends when stdin is closed, and after some
+idle time, which returns its memory. A message is its length as eight bytes, big-endian, and msgpack.
 """
 
 from __future__ import annotations
 
+import select
 import sys
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 import msgspec
 from msgspec import Struct
@@ -16,6 +19,10 @@ from tools.symbols.indexing import update
 from tools.symbols.lookup import SymbolQuery, SymbolResult, find_symbols
 from tools.symbols.repository_map import MapQuery, MapResult, draw_map
 from tools.symbols.store import IndexDatabase, use_index
+
+IDLE_S = 120.0
+"""Time in seconds after which a process without requests ends."""
+LENGTH_BYTES = 8
 
 
 class Request(Struct, frozen=True):
@@ -33,6 +40,33 @@ class Request(Struct, frozen=True):
     """Folder of the indexes; empty for none."""
 
 
+class Failure(Struct, frozen=True, tag=True):
+    """A request that failed."""
+
+    error: str
+
+
+Response = MapResult | SymbolResult | Failure
+
+
+def write_message(file: IO[bytes], message: Struct) -> None:
+    """Write a message and flush.
+
+    Raises:
+        OSError: The reader has ended.
+    """
+    data = msgspec.msgpack.encode(message)
+    file.write(len(data).to_bytes(LENGTH_BYTES) + data)
+    file.flush()
+
+
+def read_message(file: IO[bytes]) -> bytes:
+    """Return the next message, encoded; empty if the writer has ended."""
+    length = int.from_bytes(file.read(LENGTH_BYTES))
+    data = file.read(length)
+    return data if len(data) == length else b""
+
+
 def answer(request: Request) -> MapResult | SymbolResult:
     """Answer a request; the index is brought up to date."""
     return use_index(Path(request.cache) if request.cache else None, request.root, partial(_answer, request))
@@ -47,9 +81,18 @@ def _answer(request: Request, database: IndexDatabase) -> MapResult | SymbolResu
             return find_symbols(database, request.root, request.query, files)
 
 
+def _respond(data: bytes) -> Response:
+    try:
+        return answer(msgspec.msgpack.decode(data, type=Request))
+    except Exception as error:  # noqa: BLE001  the other process reports it
+        return Failure(f"{type(error).__name__}: {error}")
+
+
 def main() -> None:
-    request = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Request)
-    sys.stdout.buffer.write(msgspec.msgpack.encode(answer(request)))
+    requests, responses = sys.stdin.buffer, sys.stdout.buffer
+    # One request at a time: when one has been read, nothing is left in the buffer.
+    while select.select([requests], [], [], IDLE_S)[0] and (data := read_message(requests)):
+        write_message(responses, _respond(data))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from fakes.workplace import Workplace
@@ -12,7 +17,10 @@ from fakes.workplace import Workplace
 from harness.errors import CinchError, OutsideWorkspace
 from tools.find_symbol import SymbolTool
 from tools.repo_map import MapTool
+from tools.symbols import client, worker
 from tools.symbols.store import index_path
+
+Process: TypeAlias = subprocess.Popen[bytes]
 
 
 @pytest.fixture
@@ -29,6 +37,25 @@ def place(tmp_path: Path) -> Workplace:
     place.put("app/two.ts", "// TurboEngine in TypeScript\nexport function runApp() { return new TurboEngine(); }\n")
     place.put("tests/test_engine.py", "class TurboEngine: ...\n")
     return place
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Process]]:
+    """Processes that answer requests, started during the test."""
+    started: list[Process] = []
+    start = subprocess.Popen
+
+    def watched(command: list[str], **options: object) -> Process:
+        process = start(command, **options)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] as they are
+        if "tools.symbols.worker" in command:
+            started.append(process)  # pyright: ignore[reportUnknownArgumentType]
+        return process  # pyright: ignore[reportUnknownVariableType]
+
+    monkeypatch.setattr(client, "_idle", [])
+    monkeypatch.setattr(subprocess, "Popen", watched)
+    yield started
+    for process in started:
+        process.kill()
 
 
 async def test_a_definition_is_found_with_its_references(place: Workplace, cache: Path):
@@ -171,24 +198,48 @@ async def test_calls_at_once_share_the_index(place: Workplace, cache: Path):
     assert [each.lines[0].partition(":")[0] for each in called] == ["many/m0.py", "many/m7.py", "many/m199.py"]
 
 
-async def test_a_cancelled_call_leaves_no_process(place: Workplace, cache: Path, monkeypatch: pytest.MonkeyPatch):
-    started: list[asyncio.subprocess.Process] = []
-    start = asyncio.create_subprocess_exec
-
-    async def watched(*args: str, **options: object) -> asyncio.subprocess.Process:
-        process = await start(*args, **options)  # pyright: ignore[reportArgumentType] as the tool passes them
-        started.append(process)
-        return process
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", watched)
+async def test_a_cancelled_call_leaves_no_process(place: Workplace, cache: Path, workers: list[Process]):
     call = asyncio.create_task(place.call(MapTool(cache)))
-    while not started:
+    while not workers:
         await asyncio.sleep(0)
     call.cancel()
 
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert [process.returncode is None for process in started] == [False] * len(started)
+    assert workers[0].wait(10) == -signal.SIGKILL
+
+
+async def test_calls_use_the_same_process_until_it_ends(place: Workplace, cache: Path, workers: list[Process]):
+    for _ in range(2):
+        await place.call(MapTool(cache))
+        await place.call(SymbolTool(cache), name="TurboEngine")
+    assert len(workers) == 1
+
+    workers[0].kill()
+    await asyncio.to_thread(workers[0].wait)
+    called = await place.call(SymbolTool(cache), name="TurboEngine")
+    assert "TurboEngine" in called.lines[0]
+    assert len(workers) == 2
+
+
+def test_the_process_ends_when_it_has_been_idle(monkeypatch: pytest.MonkeyPatch):
+    reading, writing = os.pipe()
+    monkeypatch.setattr(worker, "IDLE_S", 0.01)
+    with os.fdopen(reading) as requests, os.fdopen(writing, "w"):
+        monkeypatch.setattr(sys, "stdin", requests)
+        worker.main()
+
+
+async def test_a_process_that_fails_is_reported_and_replaced(place: Workplace, cache: Path, workers: list[Process]):
+    await place.call(MapTool(cache))
+    os.kill(workers[0].pid, signal.SIGSTOP)
+    call = asyncio.create_task(place.call(MapTool(cache)))
+    await asyncio.sleep(0.05)
+    workers[0].kill()
+
+    with pytest.raises(CinchError, match="the process ended with -9"):
+        await call
+    assert (await place.call(MapTool(cache))).lines
 
 
 async def test_errors_name_the_problem(place: Workplace, cache: Path):

@@ -180,10 +180,12 @@ def _added_blank_line(edit: RealEdit, rng: random.Random) -> Mistaken | None:
 
 def _leading_blank_line(edit: RealEdit, rng: random.Random) -> Mistaken | None:
     old, new = edit.texts()
+    # With the first line of the file, the blank line of the new text may be meant.
+    right: Right = "either" if edit.first == 0 and old[0] != new[0] else "apply"
     if rng.random() < 0.5:
-        return _joined(["", *old], ["", *new])
+        return _joined(["", *old], ["", *new], right)
     is_there = edit.first > 0 and not edit.lines[edit.first - 1]
-    return None if is_there else _joined(["", *old], new)
+    return None if is_there else _joined(["", *old], new, right if new[0] == "" else "apply")
 
 
 def _line_numbers(edit: RealEdit, rng: random.Random) -> Mistaken | None:

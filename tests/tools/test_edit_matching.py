@@ -145,6 +145,7 @@ def test_mistakes_without_consequence_are_overlooked(text: str, old: str, new: s
         pytest.param(
             "a()\n\nb()\n\nc()\n", "a()\nb()\n", "a()\nnew()\nb()\n", "is not in the file", id="place in a blank line"
         ),
+        pytest.param("a()\nb()\n", "\na()\nb()", "\nnew()\nb()", "is not in the file", id="blank line before the file"),
         pytest.param(
             FUNCTION,
             '    log.debug("total %s", total)\n    return total\n',

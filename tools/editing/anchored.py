@@ -142,6 +142,9 @@ def _merged(asked: _Lines, here: _Lines, wanted: _Lines, regions: Sequence[Hunk]
     _check_regions(asked, here, wanted, regions)
     typography = typography_of(here.written, asked.written)
     before: _Source | None = None
+    if asked.gaps[0] and wanted.gaps[0] and here.numbers[0] == 0 and regions and regions[0].old_from == 0:
+        # The blank line before a replaced first line was either added to both texts by mistake, or is new.
+        raise _Conflict
     for number, source in enumerate(_sources(regions, len(asked.written))):
         texts = (asked, here, wanted)
         yield from _border(texts, 0) if before is None else _gap(texts, before, source, number)

@@ -286,8 +286,11 @@ class Run(Struct, frozen=True):
 
     def tool(self, name: str) -> Tool | None:
         """Return a tool by name, whether or not it is offered now."""
-        tools = (*self.state.known_tools, *self.request.tools)
-        return next((each for each in tools if each.name == name), None)
+        for tools in (self.state.callable_tools, self.request.tools):
+            for tool in tools:
+                if tool.name == name:
+                    return tool
+        return next((tool for tool in search_tools_of(self.state.tools, self.state.late) if tool.name == name), None)
 
 
 class AgentResult(Struct, frozen=True):

@@ -16,7 +16,10 @@ IMAGE_TOKENS = 1_200
 MAX_FACTOR = 4.0
 """Maximum factor between a reported number of tokens and its estimate, in both directions."""
 
+_MOST_SCHEMAS = 1_000
+
 _encode = msgspec.json.Encoder().encode
+_schema_lengths: dict[int, tuple[JsonObject, int]] = {}
 
 
 def estimate_text(text: str) -> int:
@@ -97,7 +100,18 @@ def _estimate_block(block: Text | Thinking | Image | ToolCall) -> int:
 
 
 def _estimate_tool(tool: ToolSpec) -> int:
-    return estimate_text(tool.description) + int(_json_length(tool.parameters) / CHARS_PER_TOKEN) + 1
+    return estimate_text(tool.description) + int(_schema_length(tool.parameters) / CHARS_PER_TOKEN) + 1
+
+
+def _schema_length(schema: JsonObject) -> int:
+    """Return the length of a schema, which is remembered: every turn asks for those of all tools."""
+    known = _schema_lengths.get(id(schema))
+    # The schema is kept, so that no other object gets its id.
+    if known is None or known[0] is not schema:
+        if len(_schema_lengths) >= _MOST_SCHEMAS:
+            _schema_lengths.clear()
+        known = _schema_lengths[id(schema)] = (schema, _json_length(schema))
+    return known[1]
 
 
 def _json_length(value: JsonObject) -> int:

@@ -163,6 +163,17 @@ def occurrences(text: str, wanted: str) -> list[int]:
     return found
 
 
+def line_numbers(text: str, offsets: Iterable[int]) -> list[int]:
+    """Return the lines of ascending offsets, from 1."""
+    numbers: list[int] = []
+    line, done = 1, 0
+    for offset in offsets:
+        line += text.count("\n", done, offset)
+        done = offset
+        numbers.append(line)
+    return numbers
+
+
 def _common(one: str, other: str) -> int:
     """Return the length of the common beginning, by bisection: comparing slices is much faster than characters."""
     low, high = 0, min(len(one), len(other))

@@ -289,11 +289,14 @@ class Workspace:
 
     def _check_fresh(self, real: Path, file: FileText) -> None:
         seen = self.reads.get(real)
-        shown = self.display(real)
         if seen is None and file.size > 0:
-            raise FileNotRead(f"{shown} has not been read in this session. Read it with read_file, then change it.")
+            raise FileNotRead(
+                f"{self.display(real)} has not been read in this session. Read it with read_file, then change it."
+            )
         if seen is not None and seen.digest != file.digest:
-            raise FileChanged(f"{shown} has changed on disk since it was read. Read it again, then repeat the change.")
+            raise FileChanged(
+                f"{self.display(real)} has changed on disk since it was read. Read it again, then repeat the change."
+            )
 
     async def _load(self, real: Path) -> FileText:
         try:

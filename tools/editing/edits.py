@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.views import DiffView
-from harness.workspace.file_text import FileText, Splice, difference, occurrences
+from harness.workspace.file_text import FileText, Splice, difference, line_numbers
 from harness.workspace.hunks import Hunk, hunks_of, lines_of
 from tools.editing.anchored import find_anchored
 from tools.editing.elided import find_elided, has_placeholder
@@ -135,8 +135,7 @@ def lines_of_hits(file: FileText, found: TextMatches) -> list[int]:
         hit = found.hits[0]
         overlapping = file.text.find(file.text[hit.start : hit.end], hit.start + 1)
         starts += [overlapping] if overlapping >= 0 else []
-    line_ends = occurrences(file.text, "\n")
-    return [bisect_left(line_ends, start) + 1 for start in starts]
+    return line_numbers(file.text, starts)
 
 
 def _several(lines: Sequence[int], name: str) -> str:
@@ -201,11 +200,10 @@ def _moved(regions: Sequence[tuple[int, int]], hits: Sequence[Hit]) -> list[tupl
 
 def _line_ranges(text: str, regions: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     ranges: list[tuple[int, int]] = []
-    line_ends = occurrences(text, "\n")
-    for start, end in regions:
-        # A region that ends with a line feed does not extend into the next line.
-        last = max(start, end - 1) if text[max(end - 1, 0) : end] == "\n" else end
-        lines = (bisect_left(line_ends, start) + 1, bisect_left(line_ends, last) + 1)
+    # A region that ends with a line feed does not extend into the next line.
+    bounds = ((start, max(start, end - (text[max(end - 1, 0) : end] == "\n"))) for start, end in regions)
+    numbers = line_numbers(text, chain.from_iterable(bounds))
+    for lines in zip(numbers[::2], numbers[1::2], strict=True):
         if ranges and lines[0] <= ranges[-1][1] + 1:
             ranges[-1] = (ranges[-1][0], max(lines[1], ranges[-1][1]))
         else:

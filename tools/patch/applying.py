@@ -14,7 +14,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from harness.workspace.file_text import FileText, occurrences
+from harness.workspace.file_text import FileText, line_numbers
 from tools.editing.edits import (
     AppliedEdits,
     Edit,
@@ -111,9 +111,8 @@ def _likely(progress: _Progress, hunk: PatchHunk, hits: Sequence[Hit]) -> list[H
     """Return the hits that the line number of the hunk, its anchors or the order of the hunks point to."""
     text = progress.replacements.file.text
     if hunk.start:
-        line_ends = occurrences(text, "\n")
-        expected = hunk.start + progress.drift
-        exact = [hit for hit in hits if bisect_left(line_ends, hit.start) + 1 == expected]
+        lines = line_numbers(text, (hit.start for hit in hits))
+        exact = [hit for hit, line in zip(hits, lines, strict=True) if line == hunk.start + progress.drift]
         if exact:
             return exact
     later = [hit for hit in hits if hit.start >= progress.cursor]

@@ -117,7 +117,9 @@ def _dedented(edit: RealEdit, rng: random.Random) -> Mistaken | None:
     shared = min(indents, key=len)
     if not shared or any(not indent.startswith(shared) for indent in indents):
         return None
-    return _each_line(edit, lambda line: line.removeprefix(shared))
+    mistaken = _each_line(edit, lambda line: line.removeprefix(shared))
+    # A part of a line is exact, and what follows in the new text may be meant as it is.
+    return None if mistaken and mistaken[0] in edit.before else mistaken
 
 
 def _one_indent(edit: RealEdit, rng: random.Random) -> Mistaken | None:
@@ -158,6 +160,8 @@ def _dropped_blank_line(edit: RealEdit, rng: random.Random) -> Mistaken | None:
     # Next to lines that are only inserted or only removed, it is unknown on which side the blank line belongs.
     at_hunk = not any(line.strip() for line in between)
     one_sided = not wide.removed or not wide.added
+    if at_hunk and wide.added and not wide.added[0 if part == "above" else -1].strip():
+        return None  # the new text has blank lines there, so many that it seems to be what is wanted
     return _joined(
         [*above, *wide.removed, *below],
         [*above, *wide.added, *below],

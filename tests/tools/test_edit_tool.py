@@ -129,6 +129,8 @@ def edited(data: bytes, old: str, new: str) -> AppliedEdits | RejectedEdits:
         ),
         (b"\tif b:\n\t\tc\n", "\t\tif b:\n\t\t\tc", "\t\tif b:\n\t\t\td", b"\tif b:\n\t\td\n", "indentation"),
         (b"one\ntwo\n", "     1\tone\n     2\ttwo", "     1\tuno\n     2\ttwo", b"uno\ntwo\n", "line numbers"),
+        (b"1: a\n2: b\n", "     1\t1: a\n     2\t2: b", "1: a\n2: c", b"1: a\n2: c\n", "line numbers"),
+        (b"1: a\n2: b\n", "1\t1: a\n2\t2: b", "0: z\n1\t1: a\n2\t2: c", b"0: z\n1: a\n2: c\n", "line numbers"),
     ],
 )
 def test_differences_without_meaning_are_overlooked_and_reported(

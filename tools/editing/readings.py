@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-_NUMBERED = re.compile(r"^ *(\d+)(?:\t|→|: |[|│] ?)", re.MULTILINE)
+_NUMBERED = re.compile(r"^ *(\d+)(\t|→|: |[|│] ?)", re.MULTILINE)
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#0?39|#x27|#34);")
 _ESCAPED_QUOTE = re.compile(r"""\\(["'`])""")
 
@@ -28,14 +28,21 @@ def readings(texts: Texts) -> Iterator[tuple[str, Texts]]:
 
 
 def _without_numbers(texts: Texts) -> Texts | None:
-    """Return the texts without line numbers copied from the output of a tool."""
+    """Return the texts without line numbers copied from the output of a tool.
+
+    The new text has them as well if it begins with the same one, or keeps a line with its number.
+    """
     old, new = texts
     lines = old.rstrip("\n").split("\n")
-    found = [_NUMBERED.match(line) for line in lines]
-    numbers = [int(match[1]) for match in found if match is not None]
-    if len(numbers) < len(lines) or numbers != list(range(numbers[0], numbers[0] + len(lines))):
+    found = [match for line in lines if (match := _NUMBERED.match(line))]
+    first, separator = (int(found[0][1]), found[0][2]) if found else (0, "")
+    if len(found) < len(lines) or [int(match[1]) for match in found] != list(range(first, first + len(lines))):
         return None
-    return _NUMBERED.sub("", old), _NUMBERED.sub("", new)
+    is_numbered = new.startswith(found[0][0]) or not {line for line in lines if line.strip()}.isdisjoint(
+        new.split("\n")
+    )
+    bare = _NUMBERED.sub(lambda match: "" if match[2] == separator else match[0], new) if is_numbered else new
+    return _NUMBERED.sub("", old), bare
 
 
 def _without_entities(texts: Texts) -> Texts | None:

@@ -177,7 +177,7 @@ class ChangesScreen(Dialog[None]):
         self.load()
 
     def _heading(self) -> Content:
-        stats = [diff_stat(view) for change in self._changes if (view := change.view)]
+        stats = [diff_stat(view) for change in self._changes if not change.moved and (view := change.view)]
         added, removed = sum(stat[0] for stat in stats), sum(stat[1] for stat in stats)
         count = len(self._changes)
         files = f"{count} file{'' if count == 1 else 's'} +{added} −{removed}" if count else ""
@@ -185,12 +185,15 @@ class ChangesScreen(Dialog[None]):
 
 
 def _line(change: FileChange) -> Content:
-    """Format a file with its status letter and counts."""
-    view = change.view
-    counts = "+{} −{}".format(*diff_stat(view)) if view else change.kind
-    came = change.now is None
-    moved = f"  {'now' if came else 'was'} {one_line(change.moved)}" if change.moved else ""
-    return Content.assemble((change.status, "bold"), f" {one_line(change.shown)}  {counts}{moved}")
+    """Format a file with its status letter, and with its counts or the path that has the same content."""
+    parts = [one_line(change.shown)]
+    if (view := change.view) is None:
+        parts.append(change.kind)
+    elif not change.moved:
+        parts.append("+{} −{}".format(*diff_stat(view)))
+    if change.moved:
+        parts.append(f"{'now' if change.now is None else 'was'} {one_line(change.moved)}")
+    return Content.assemble((change.status, "bold"), f" {'  '.join(parts)}")
 
 
 def _why_no_diff(change: FileChange) -> str:

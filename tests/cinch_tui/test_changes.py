@@ -117,9 +117,9 @@ async def test_staged_changes_are_listed_once_and_moves_are_reported(shop: Shop)
         shown = files(app)
 
     assert shown == [
-        "R a.py  +0 −30  now moved.py",
+        "R a.py  now moved.py",
         "M b.py  +1 −1",
-        "R moved.py  +30 −0  was a.py",
+        "R moved.py  was a.py",
         "A new.py  +1 −0",
     ]
 

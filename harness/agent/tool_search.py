@@ -54,12 +54,15 @@ def declared_tools(tools: Sequence[Tool], late: LateTools | None = None) -> tupl
     """
     deferred = deferred_tools(tools)
     own = (tool for tool in tools if not (deferred and is_deferred(tool)))
-    return (*own, *(late.declared if late else ()), *search_tools_of(tools, late))
+    return (*own, *(late.declared if late else ()), *_search_tools(deferred, late))
 
 
 def search_tools_of(tools: Sequence[Tool], late: LateTools | None = None) -> tuple[Tool, ...]:
     """Return the tools that are declared in place of others; none if all are declared."""
-    deferred = deferred_tools(tools)
+    return _search_tools(deferred_tools(tools), late)
+
+
+def _search_tools(deferred: tuple[Tool, ...], late: LateTools | None) -> tuple[Tool, ...]:
     if late is not None and late.is_searchable:
         found = (*deferred, *late.searched)
         return FindTools(found, deferred, late), CallTool(found)

@@ -100,7 +100,7 @@ class _Batch:
     async def execute(self) -> None:
         """Run the allowed calls, group by group. Calls that have not started when the user steers are skipped."""
         allowed = self._dependencies.ordered(self._allowed) if self._dependencies else self._allowed
-        for group in groups_of(allowed, self._run.options.execution.concurrency):
+        for group in groups_of(allowed, self._run.options.execution, self._dependencies):
             if not self.results.may_begin():
                 break
             await self._run_together(group)

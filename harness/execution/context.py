@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
@@ -14,7 +14,7 @@ from harness.execution.cache import ResultCache
 from harness.execution.running import RunningCalls
 from harness.inbox import Inbox
 from harness.jobs import Jobs
-from harness.messages import ModelMessage
+from harness.messages import ModelMessage, ToolCall
 from harness.ports.hooks import HookChain
 from harness.ports.tool import Conversation, Delegate
 from harness.risk import RiskLevel
@@ -28,6 +28,9 @@ class Execution(Struct, frozen=True):
 
     concurrency: Concurrency = "parallel"
     """Calls to run at the same time."""
+    priority: Callable[[ToolCall], int] | None = None
+    """Returns the priority of a call; those of a higher one end before others of the same reply begin. None: no order.
+    """
     timeout: float | None = None
     """Time limit per call in seconds; None: unlimited.
 

@@ -3,24 +3,62 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from itertools import groupby
 from pathlib import Path, PurePath
 
 from msgspec import Struct
 
 from harness.approval.assessment import Allowed
-from harness.execution.context import Concurrency
+from harness.execution.context import Execution
 from harness.execution.dependencies import Dependencies
+from harness.messages import ToolCall
 from harness.risk import Risk
 from harness.workspace.path_policy import real_paths
 
+logger = logging.getLogger(__name__)
 
-def groups_of(calls: Sequence[Allowed], concurrency: Concurrency) -> list[Sequence[Allowed]]:
-    """Return the calls in groups that run one after another, in call order."""
+
+def groups_of(
+    calls: Sequence[Allowed], execution: Execution, dependencies: Dependencies | None = None
+) -> list[Sequence[Allowed]]:
+    """Return the calls in groups that run one after another: by priority, then in the order given.
+
+    Source of the priorities: swink-agent, `src/tool_execution_policy.rs`.
+    """
     sizes = {"parallel": len(calls), "sequential": 1}
+    concurrency = execution.concurrency
     size = max(1, concurrency if isinstance(concurrency, int) else sizes[concurrency])
-    return [calls[start : start + size] for start in range(0, len(calls), size)]
+    groups: list[Sequence[Allowed]] = []
+    for alike in _by_priority(calls, execution.priority, dependencies):
+        groups += [alike[start : start + size] for start in range(0, len(alike), size)]
+    return groups
+
+
+def _by_priority(
+    calls: Sequence[Allowed], priority_of: Callable[[ToolCall], int] | None, dependencies: Dependencies | None
+) -> list[Sequence[Allowed]]:
+    """Return the calls by priority, highest first; a call that others wait for has at least their priority."""
+    if priority_of is None:
+        return [calls]
+    priorities = {each.call.id: _priority(priority_of, each.call) for each in calls}
+    # Each call precedes those that wait for it.
+    for each in reversed(calls):
+        for name in dependencies.of(each.call) if dependencies else ():
+            if name in priorities:
+                priorities[name] = max(priorities[name], priorities[each.call.id])
+    ordered = sorted(calls, key=lambda each: -priorities[each.call.id])
+    return [list(alike) for _, alike in groupby(ordered, key=lambda each: priorities[each.call.id])]
+
+
+def _priority(priority_of: Callable[[ToolCall], int], call: ToolCall) -> int:
+    try:
+        return priority_of(call)
+    except Exception:  # user-supplied callback
+        logger.exception("the priority of a call of %s could not be determined", call.name)
+        return 0
 
 
 class Claim(Struct, frozen=True):

@@ -43,6 +43,29 @@ async def test_calls_begin_after_those_they_depend_on_and_answer_in_call_order(m
     assert [each.text for each in results_of(agent)] == [f"{name} ran with {{}}" for name in "abc"]
 
 
+@pytest.mark.parametrize(
+    ("priorities", "calls", "starts"),
+    [
+        ({"b": 2, "c": 1}, [after("a"), after("c"), after("b")], "bca"),
+        ({"b": 2}, [after("a"), after("b", [3]), after("c")], "cba"),
+        ({"b": "no number"}, [after("a"), after("b"), after("c")], "abc"),
+    ],
+    ids=["highest first", "what another call waits for", "callback that raises"],
+)
+async def test_calls_of_a_higher_priority_end_before_others_begin(make_agent, record, priorities, calls, starts):
+    execution = Execution(
+        "sequential" if "no number" in priorities.values() else "parallel",
+        lambda call: int(priorities.get(call.name, 0)),
+    )
+    agent = make_agent(Reply(tuple(calls)), "done", tools=STEPS, execution=execution)
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == [f"{deed} {name}" for name in starts for deed in ("start", "end")]
+    assert [each.tool_name for each in results_of(agent)] == [call.name for call in calls]
+
+
 async def test_call_is_skipped_when_one_it_depends_on_fails_or_is_denied(make_agent):
     reply = Reply((after("broken"), after("a", 1), after("b", 2), after("denied"), after("c", [4])))
     denied = SimpleTool("denied", risk="forbidden")

@@ -18,7 +18,7 @@ from harness.views import DiffView
 from harness.workspace.disk import is_folder, read_regular
 from harness.workspace.file_text import digest, file_text
 from harness.workspace.hunks import applied, hunks_of
-from harness.workspace.moving import delete, plan_deletion, restore
+from harness.workspace.moving import delete, listed, plan_deletion, restore
 from harness.workspace.trash import Trash
 from harness.workspace.workspace import MAX_EDITABLE, Workspace
 from tools.environment import git_environment
@@ -180,7 +180,9 @@ async def _revert(workspace: Workspace, change: FileChange, refused: Sequence[in
         trash = Trash(workspace.trash) if workspace.trash else None
         if trash is None:
             raise CinchError(f"{change.shown} cannot be removed: there is no trash")
-        await delete(hand, await plan_deletion(hand, str(change.path), trash), trash)
+        remaining = await delete(hand, await plan_deletion(hand, str(change.path), trash), trash)
+        if remaining:
+            raise CinchError(f"{change.shown} was not removed completely: {listed(change.path, remaining)}")
         return f"The user removed {change.shown} again."
     view = change.view
     hunks = len(hunks_of(view)) if view else 1

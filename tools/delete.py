@@ -20,7 +20,7 @@ from harness.workspace.disk import read_regular
 from harness.workspace.file_text import file_text
 from harness.workspace.moving import Transfer, delete, plan_deletion
 from harness.workspace.workspace import Workspace
-from tools.transfer import shown_path, trash_of
+from tools.transfer import shown_path, trash_of, with_remaining
 from tools.typed import Parameters, TypedTool
 
 _LARGEST_SHOWN = 256 * 1024
@@ -54,7 +54,7 @@ class DeleteTool(TypedTool[DeleteParameters]):
         workspace, trash = context.workspace, trash_of(context)
         deletion = await plan_deletion(workspace, arguments.path, trash)
         view = await asyncio.to_thread(_view, workspace, deletion)
-        await delete(workspace, deletion, trash)
+        remaining = await delete(workspace, deletion, trash)
         shown = shown_path(workspace, deletion.source, is_folder=deletion.size.is_folder)
         details: JsonObject = {
             "path": workspace.display(deletion.source),
@@ -62,7 +62,7 @@ class DeleteTool(TypedTool[DeleteParameters]):
             "bytes": deletion.size.size,
         }
         text = f"Deleted {shown}: {deletion.size}. It is in the trash, and the user can bring it back with /diff."
-        return ToolOutput.text(text, view=view, details=details)
+        return with_remaining(ToolOutput.text(text, view=view, details=details), workspace, deletion, remaining)
 
 
 def _view(workspace: Workspace, deletion: Transfer) -> View:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from harness.approval.path_lists import protection_of
 from harness.errors import WorkspaceError
-from harness.messages import JsonObject
+from harness.messages import JsonObject, Text
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import PathAccess, Risk
 from harness.terminal_text import escape_controls
 from harness.views import TextView, View
 from harness.workspace.disk import is_folder
-from harness.workspace.moving import Transfer, copy, move, plan_copy, plan_move
+from harness.workspace.moving import Transfer, copy, listed, move, plan_copy, plan_move
 from harness.workspace.trash import Trash
-from harness.workspace.trees import contents
+from harness.workspace.trees import Remaining, reachable
 from harness.workspace.workspace import Workspace
 from tools.typed import Parameters, TypedTool
+
+MOST_CHECKED = 500_000
+"""Files and folders that are compared with the protected paths, those that links lead to included."""
 
 
 class TransferParameters(Parameters):
@@ -55,7 +60,7 @@ class TransferTool(TypedTool[TransferParameters]):
         workspace = context.workspace
         transfer = await self.planned(arguments, workspace)
         await asyncio.to_thread(_check_new_paths, workspace, transfer)
-        await self.transfer(workspace, transfer, trash_of(context))
+        remaining = await self.transfer(workspace, transfer, trash_of(context))
         source, target = _paths(workspace, transfer)
         replaced = f" The former {target} is in the trash." if transfer.replaces else ""
         details: JsonObject = {
@@ -65,12 +70,13 @@ class TransferTool(TypedTool[TransferParameters]):
             "bytes": transfer.size.size,
         }
         text = f"{self.done} {source} to {target}: {transfer.size}.{replaced}"
-        return ToolOutput.text(text, view=TextView(f"{source} → {target}\n{transfer.size}"), details=details)
+        view = TextView(f"{source} → {target}\n{transfer.size}")
+        return with_remaining(ToolOutput.text(text, view=view, details=details), workspace, transfer, remaining)
 
     async def planned(self, arguments: TransferParameters, workspace: Workspace) -> Transfer:
         raise NotImplementedError
 
-    async def transfer(self, workspace: Workspace, transfer: Transfer, trash: Trash) -> None:
+    async def transfer(self, workspace: Workspace, transfer: Transfer, trash: Trash) -> Sequence[Remaining]:
         raise NotImplementedError
 
 
@@ -94,8 +100,8 @@ class MoveTool(TransferTool):
     async def planned(self, arguments: TransferParameters, workspace: Workspace) -> Transfer:
         return await plan_move(workspace, arguments.source, arguments.destination, overwrite=arguments.overwrite)
 
-    async def transfer(self, workspace: Workspace, transfer: Transfer, trash: Trash) -> None:
-        await move(workspace, transfer, trash)
+    async def transfer(self, workspace: Workspace, transfer: Transfer, trash: Trash) -> Sequence[Remaining]:
+        return await move(workspace, transfer, trash)
 
 
 class CopyTool(TransferTool):
@@ -118,8 +124,9 @@ class CopyTool(TransferTool):
     async def planned(self, arguments: TransferParameters, workspace: Workspace) -> Transfer:
         return await plan_copy(workspace, arguments.source, arguments.destination, overwrite=arguments.overwrite)
 
-    async def transfer(self, workspace: Workspace, transfer: Transfer, trash: Trash) -> None:
+    async def transfer(self, workspace: Workspace, transfer: Transfer, trash: Trash) -> Sequence[Remaining]:
         await copy(workspace, transfer, trash)
+        return ()
 
 
 def _check_new_paths(workspace: Workspace, transfer: Transfer) -> None:
@@ -132,12 +139,31 @@ def _check_new_paths(workspace: Workspace, transfer: Transfer) -> None:
     # A link to a folder gives new paths to what is in it, too.
     if not is_folder(transfer.source) or protection_of(folder):
         return
-    for path in contents(transfer.source):
+    for count, path in enumerate(reachable(transfer.source)):
+        if count > MOST_CHECKED:
+            raise WorkspaceError(
+                f"{workspace.display(transfer.source)} leads to too many files to check for protected paths. Move or "
+                "copy parts of it. Nothing was changed."
+            )
         if why := protection_of(f"{folder}/{path}"):
             raise WorkspaceError(
                 f"{folder}/{path} would be a protected path: {why}. Move or copy the files one by one, so that the "
                 "user can decide about each. Nothing was changed."
             )
+
+
+def with_remaining(
+    output: ToolOutput, workspace: Workspace, transfer: Transfer, remaining: Sequence[Remaining]
+) -> ToolOutput:
+    """Return an output that also states what a move left at its former path, as a failure if it left something."""
+    if not remaining:
+        return output
+    shown = shown_path(workspace, transfer.source, is_folder=True)
+    copies = shown_path(workspace, transfer.target, is_folder=True)
+    text = f"Not all of it was removed from {shown}: {listed(transfer.source, remaining)}. "
+    text += f"What was there before is in {copies}; compare before you remove the rest."
+    view = TextView(f"{output.view.text}\n{text}") if isinstance(output.view, TextView) else output.view
+    return replace(output, content=(*output.content, Text(f"\n{text}")), view=view, is_error=True)
 
 
 def trash_of(context: ToolContext) -> Trash:

@@ -141,9 +141,11 @@ class PathFacts:
     def _about_contents(self, removal: PathAccess) -> Iterator[_Concern]:
         """Yield a concern if a folder that is moved or deleted contains a protected path."""
         try:
-            folders = [place.resolved for place in self.places.of(removal)]
+            places = self.places.of(removal)
         except Unresolvable:
             return
+        # Of a link, the link itself is moved or deleted.
+        folders = [place.resolved for place in places if not os.path.islink(place.written)]  # noqa: PTH114  fast
         folders = [folder for folder in folders if not is_published(os.path.basename(folder))]  # noqa: PTH119  as below
         seen = 0
         while folders:

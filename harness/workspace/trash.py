@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from harness.errors import FileTooLarge
-from harness.workspace.trees import Check, TreeSize, relocate, remove
+from harness.workspace.trees import Check, Remaining, TreeSize, relocate, remove
 
 MAX_TOTAL_BYTES = 1024 * 1024 * 1024
 MAX_DAYS = 30
@@ -32,7 +32,7 @@ class Trash:
         """Return a new path in the trash for a file or folder."""
         return self.folder / f"{time.time_ns()}-{os.urandom(3).hex()}" / "content" / path.name
 
-    def put(self, path: Path, place: Path, size: TreeSize, check: Check) -> None:
+    def put(self, path: Path, place: Path, size: TreeSize, check: Check) -> list[Remaining]:
         """Move a file or folder into the trash.
 
         Args:
@@ -40,6 +40,9 @@ class Trash:
             place: Its path in the trash, from `place_for`.
             size: Its size.
             check: Raises to cancel.
+
+        Returns:
+            What stays where it was, as for `relocate`.
 
         Raises:
             FileTooLarge: It would have to be copied to another file system, and is too large for that.
@@ -54,11 +57,13 @@ class Trash:
         origin = {"path": str(path), "deleted": time.time(), "files": size.files, "bytes": size.size}
         try:
             (entry / _ORIGIN).write_text(json.dumps(origin), encoding="utf-8")
-            relocate(path, place, check)
+            remaining = relocate(path, place, check)
         except BaseException:
             _drop(entry)
             raise
-        self._forget_old(entry)
+        with suppress(OSError):
+            self._forget_old(entry)
+        return remaining
 
     def _forget_old(self, newest: Path) -> None:
         """Delete the oldest entries beyond the limits, and those whose content was restored."""

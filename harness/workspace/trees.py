@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 
 from harness.errors import NotAFile
-
-logger = logging.getLogger(__name__)
 
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 """Errors of `os.link` where a file system has no hard links, or forbids this one."""
@@ -24,6 +23,19 @@ MOST_COUNTED = 100_000
 
 Check = Callable[[], None]
 """Function that is called between files; raises to cancel."""
+
+_CLOCK_TICK_S = 0.01
+"""Longest time in which Linux gives two writes the same time of modification."""
+
+CHANGED = "another program has just changed it"
+
+
+class Remaining(Struct, frozen=True):
+    """A file or folder that a move left where it was."""
+
+    path: Path
+    """Absolute path."""
+    reason: str
 
 
 class TreeSize(Struct, frozen=True):
@@ -74,8 +86,27 @@ def contents(path: Path) -> Iterator[str]:
             yield os.path.relpath(f"{top}/{name}", path)
 
 
-def relocate(source: Path, target: Path, check: Check) -> None:
+def reachable(path: Path) -> Iterator[str]:
+    """Yield the paths of all files and folders in a folder, relative to it, also through links to folders."""
+    waiting: list[tuple[str, str, tuple[str, ...]]] = [(str(path), "", ())]
+    while waiting:
+        folder, shown, above = waiting.pop()
+        real = os.path.realpath(folder)
+        if real in above:
+            continue
+        with suppress(OSError), os.scandir(folder) as scan:
+            for entry in scan:
+                yield shown + entry.name
+                if entry.is_dir():
+                    waiting.append((entry.path, f"{shown}{entry.name}/", (*above, real)))
+
+
+def relocate(source: Path, target: Path, check: Check) -> list[Remaining]:
     """Move a file or folder to a path that does not exist, also to another file system.
+
+    Returns:
+        What stays at the source of a folder that moves to another file system, although the copy is complete: files
+        that another program changed meanwhile, and what cannot be removed.
 
     Raises:
         OSError: It cannot be moved; nothing has changed.
@@ -88,10 +119,11 @@ def relocate(source: Path, target: Path, check: Check) -> None:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            _move_between_disks(source, target, check)
+            return _move_between_disks(source, target, check)
     except BaseException:
         _remove_empty(made)
         raise
+    return []
 
 
 def _rename(source: Path, target: Path) -> None:
@@ -108,6 +140,8 @@ def _rename(source: Path, target: Path) -> None:
                 raise
         else:
             try:
+                if not os.path.samestat(source.lstat(), target.lstat()):
+                    raise OSError(errno.EBUSY, CHANGED)
                 source.unlink()
             except BaseException:
                 target.unlink()
@@ -118,23 +152,58 @@ def _rename(source: Path, target: Path) -> None:
     os.rename(source, target)  # noqa: PTH104  not Path.rename, whose errors name both paths in another form
 
 
-def _move_between_disks(source: Path, target: Path, check: Check) -> None:
-    """Copy a file or folder, then remove the original.
+_Signature = tuple[int, int, int, int]
 
-    It is renamed before it is removed, so that a failure leaves either all of it or a complete copy.
-    """
+
+def _signature(path: Path) -> _Signature:
+    status = path.lstat()
+    return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _move_between_disks(source: Path, target: Path, check: Check) -> list[Remaining]:
+    """Copy a file or folder, then remove of the original what has not changed meanwhile."""
+    if not os.access(source.parent, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    before = {source: _signature(source)}
+    if _is_own_folder(source):
+        before |= {path: _signature(path) for path in map(source.joinpath, contents(source))}
+    # Writes during the copy get another time than those before.
+    time.sleep(_CLOCK_TICK_S)
     duplicate(source, target, check)
-    aside = _temporary(source.parent)
     try:
         check()
-        os.rename(source, aside)  # noqa: PTH104  as above
     except BaseException:
         remove(target)
         raise
+    remaining = list(_remove_unchanged(source, before))
+    if remaining and all(map(os.path.lexists, before)):
+        remove(target)
+        raise OSError(errno.EBUSY, remaining[0].reason)
+    return remaining
+
+
+def _remove_unchanged(path: Path, before: Mapping[Path, _Signature]) -> Iterator[Remaining]:
+    """Delete files that are as before, and the folders that contain nothing else; yield what stays."""
     try:
-        remove(aside)
-    except OSError:
-        logger.warning("a moved file or folder could not be removed completely: %s", aside, exc_info=True)
+        now = _signature(path)
+        if not stat.S_ISDIR(now[0]):
+            if now == before.get(path):
+                path.unlink()
+            else:
+                yield Remaining(path, CHANGED)
+        elif path not in before:
+            yield Remaining(path, CHANGED)
+        else:
+            if now[0] & stat.S_IRWXU != stat.S_IRWXU:
+                path.chmod(stat.S_IRWXU)
+            remaining = [left for each in list(path.iterdir()) for left in _remove_unchanged(each, before)]
+            yield from remaining
+            if remaining:
+                path.chmod(stat.S_IMODE(now[0]))
+            else:
+                path.rmdir()
+    except OSError as error:
+        yield Remaining(path, error.strerror or str(error))
 
 
 def _temporary(folder: Path) -> Path:
@@ -172,26 +241,29 @@ def duplicate(source: Path, target: Path, check: Check) -> None:
         raise
 
 
-def put_back(source: Path, target: Path) -> int:
-    """Move a file or folder back; what exists at the target stays. Return the number of files that did not move.
+def put_back(source: Path, target: Path) -> list[Remaining]:
+    """Move a file or folder back; what exists at the target stays. Return what did not move."""
+    try:
+        if not os.path.lexists(target):
+            return relocate(source, target, lambda: None)
+        if not (_is_own_folder(source) and _is_own_folder(target)):
+            return [Remaining(source, "another one exists at its former path")]
+        remaining = [left for each in list(source.iterdir()) for left in put_back(each, target / each.name)]
+        if not remaining:
+            source.rmdir()
+        return remaining
+    except OSError as error:
+        return [Remaining(source, error.strerror or str(error))]
 
-    Raises:
-        OSError: It cannot be moved.
-    """
-    if not os.path.lexists(target):
-        relocate(source, target, lambda: None)
-        return 0
-    if source.is_symlink() or target.is_symlink() or not (source.is_dir() and target.is_dir()):
-        return 1
-    left = sum(put_back(each, target / each.name) for each in list(source.iterdir()))
-    if not left:
-        source.rmdir()
-    return left
+
+def _is_own_folder(path: Path) -> bool:
+    """Return True for a folder, False for a link to one."""
+    return path.is_dir() and not path.is_symlink()
 
 
 def remove(path: Path) -> None:
     """Delete a file or folder permanently, read-only folders included; a link itself, not its target."""
-    if path.is_dir() and not path.is_symlink():
+    if _is_own_folder(path):
         for folder, _, _ in os.walk(path):
             Path(folder).chmod(0o700)
         shutil.rmtree(path)

@@ -66,16 +66,16 @@ def test_move_between_disks_leaves_nothing_of_read_only_folders(folder: Path, so
     assert list(source.parent.iterdir()) == []
 
 
-@pytest.mark.parametrize("when", ["the original cannot be renamed", "cancelled after the copy"])
+@pytest.mark.parametrize("when", ["the original cannot be removed", "cancelled after the copy"])
 def test_failed_move_between_disks_leaves_only_the_original(folder: Path, source: Path, target: Path, when: str):
     def check() -> None:
         if when == "cancelled after the copy" and list(target.parent.glob("*/read-only/file")):
             raise InterruptedError
 
-    if when == "the original cannot be renamed":
+    if when == "the original cannot be removed":
         source.parent.chmod(0o555)
 
-    with pytest.raises(PermissionError if when == "the original cannot be renamed" else InterruptedError):
+    with pytest.raises(PermissionError if when == "the original cannot be removed" else InterruptedError):
         trees.relocate(source, target, check)
 
     assert files_in(folder) == ["here/source/read-only/file"]

@@ -3,11 +3,15 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import shutil
+import tempfile
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from fakes.workplace import Workplace
+from msgspec.structs import replace
 
 from harness.approval.modes import EXECUTE, ApprovalMode
 from harness.approval.paths import PathFacts
@@ -178,44 +182,142 @@ async def test_failed_move_leaves_everything_as_it_was(place: Workplace, monkeyp
 
 
 @pytest.fixture
-def two_disks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no folder be renamed out of its own."""
-    rename = os.rename
-
-    def across(source: Path, target: Path) -> None:
-        if Path(source).name == "a" and Path(target).name == "b":
-            raise OSError(errno.EXDEV, "Invalid cross-device link")
-        rename(source, target)
-
-    monkeypatch.setattr(os, "rename", across)
-
-
-@pytest.mark.usefixtures("two_disks")
-async def test_move_to_another_file_system_is_a_copy(place: Workplace):
-    place.put("a/one.txt", "1")
-
-    await place.call(MOVE, source="a", destination="b")
-
-    assert [str(each.relative_to(place.root)) for each in sorted(place.root.rglob("*"))] == ["b", "b/one.txt"]
+def disk(tmp_path: Path, place: Workplace) -> Iterator[Path]:
+    """Return a folder that the workspace may change, on another file system if the machine has one in memory."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no second file system")
+    folder = Path(tempfile.mkdtemp(dir=memory))
+    place.workspace = place.workspace.with_access(changeable=(folder,))
+    place.context = replace(place.context, workspace=place.workspace)
+    yield folder
+    shutil.rmtree(folder)
 
 
-@pytest.mark.usefixtures("two_disks")
-async def test_original_that_cannot_be_renamed_stays_whole_and_without_a_copy(
+class Interference:
+    """Another program that acts once a copy to the other file system is complete."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+
+    def then(self, act: Callable[[], object]) -> None:
+        duplicate = trees.duplicate
+
+        def copy(source: Path, target: Path, check: trees.Check) -> None:
+            duplicate(source, target, check)
+            act()
+
+        self._monkeypatch.setattr(trees, "duplicate", copy)
+
+
+@pytest.fixture
+def after_copy(monkeypatch: pytest.MonkeyPatch) -> Interference:
+    return Interference(monkeypatch)
+
+
+def paths_in(folder: Path) -> list[str]:
+    return [str(each.relative_to(folder)) for each in sorted(folder.rglob("*"))]
+
+
+async def test_move_to_another_file_system_leaves_nothing_behind(place: Workplace, disk: Path):
+    place.put("a/deep/one.txt", "1")
+    (place.root / "a/link").symlink_to("nowhere")
+    (place.root / "a/empty").mkdir()
+
+    moved = await place.call(MOVE, source="a", destination=f"{disk}/b")
+
+    assert not moved.output.is_error
+    assert paths_in(place.root) == []
+    assert paths_in(disk) == ["b", "b/deep", "b/deep/one.txt", "b/empty", "b/link"]
+
+
+async def test_files_changed_after_the_copy_stay_where_they_were(
+    place: Workplace, disk: Path, after_copy: Interference
+):
+    for name in ("kept", "appended", "replaced", "same-size"):
+        place.put(f"a/{name}.txt", "old")
+
+    def write() -> None:
+        with (place.root / "a/appended.txt").open("a") as file:
+            file.write(" and more")
+        place.put("a/new.txt", "new").replace(place.root / "a/replaced.txt")
+        place.put("a/same-size.txt", "NEW")
+        place.put("a/deep/created.txt", "created")
+
+    after_copy.then(write)
+    moved = await place.call(MOVE, source="a", destination=f"{disk}/b")
+
+    assert moved.output.is_error
+    assert f"Moved a/ to {disk}/b/: 4 files" in moved.text
+    assert "Not all of it was removed from a/: " in moved.text
+    for name in ("appended.txt", "replaced.txt", "same-size.txt", "deep"):
+        assert f"{name} (another program has just changed it)" in moved.text
+    left = {each.name: each.read_text() for each in place.root.rglob("*.txt")}
+    assert left == {
+        "appended.txt": "old and more",
+        "replaced.txt": "new",
+        "same-size.txt": "NEW",
+        "created.txt": "created",
+    }
+    assert {each.read_text() for each in (disk / "b").iterdir()} == {"old"}
+
+
+@pytest.mark.parametrize("tool", [MOVE, DELETE], ids=["move", "delete"])
+async def test_single_file_changed_after_the_copy_is_neither_moved_nor_deleted(
+    place: Workplace, disk: Path, after_copy: Interference, tool: Tool
+):
+    file = disk / "log.txt"
+    file.write_text("one\n")
+    after_copy.then(lambda: file.write_text("one\ntwo\n"))
+
+    arguments = {"path": str(file)} if tool is DELETE else {"source": str(file), "destination": "log.txt"}
+    with pytest.raises(WorkspaceError, match="another program has just changed it; nothing was changed"):
+        await place.call(tool, **arguments)
+
+    assert file.read_text() == "one\ntwo\n"
+    assert paths_in(place.root) == []
+    assert not list(place.context.spill_dir.rglob("log.txt"))
+
+
+async def test_deletion_of_a_folder_on_another_file_system_states_what_stays(
+    place: Workplace, disk: Path, after_copy: Interference
+):
+    (disk / "a").mkdir()
+    for name in ("x", "y"):
+        (disk / "a" / name).write_text("old")
+    after_copy.then(lambda: (disk / "a/x").write_text("newer"))
+
+    deleted = await place.call(DELETE, path=f"{disk}/a")
+
+    assert deleted.output.is_error
+    assert f"Not all of it was removed from {disk}/a/: x (another program has just changed it)" in deleted.text
+    assert paths_in(disk) == ["a", "a/x"]
+    assert sorted(each.name for each in place.context.spill_dir.rglob("content/a/*")) == ["x", "y"]
+
+
+async def test_replaced_file_that_cannot_be_put_back_is_named_with_its_place(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ):
-    place.put("a/one.txt", "1")
-    rename = os.rename
+    place.put("a.txt", "new")
+    place.put("b.txt", "old")
+    link = os.link
 
-    def refuse(source: Path, target: Path) -> None:
-        if Path(source).name == "a" and Path(target).name.startswith(".cinch-"):
-            raise PermissionError(errno.EACCES, "Permission denied")
-        rename(source, target)
+    def create_first(source: Path, target: Path, **options: bool) -> None:
+        if Path(source).name == "a.txt":
+            Path(target).write_text("theirs")
+        link(source, target, **options)
 
-    monkeypatch.setattr(os, "rename", refuse)
-    with pytest.raises(WorkspaceError, match="Permission denied; nothing was changed"):
-        await place.call(MOVE, source="a", destination="b")
+    monkeypatch.setattr(os, "link", create_first)
+    with pytest.raises(WorkspaceError) as caught:
+        await place.call(MOVE, source="a.txt", destination="b.txt", overwrite=True)
 
-    assert [str(each.relative_to(place.root)) for each in sorted(place.root.rglob("*"))] == ["a", "a/one.txt"]
+    (former,) = place.context.spill_dir.rglob("content/b.txt")
+    assert former.read_text() == "old"
+    assert str(caught.value) == (
+        "a.txt: File exists; it was not changed. But the former b.txt had already gone to the trash and could not be "
+        f"put back (another one exists at its former path): it is {former} now. The user can bring it back with /diff."
+    )
+    assert ((place.root / "a.txt").read_text(), (place.root / "b.txt").read_text()) == ("new", "theirs")
 
 
 async def test_file_created_at_the_destination_meanwhile_is_not_replaced(
@@ -249,6 +351,36 @@ async def test_folder_does_not_take_files_to_protected_paths(place: Workplace, t
     assert isinstance(shown, ToolOutput)
     assert shown.is_error
     assert not os.path.lexists(place.root / ".github")
+
+
+@pytest.mark.parametrize("tool", [MOVE, COPY], ids=["move", "copy"])
+@pytest.mark.parametrize("link", ["workflows", "deep/.github"])
+async def test_links_in_a_folder_give_no_protected_path_to_other_files(place: Workplace, tool: Tool, link: str):
+    place.put("ci/x.yml", "on: push")
+    place.put("ci/workflows/x.yml", "on: push")
+    place.put("e/deep/a.txt", "a")
+    (place.root / "e/cycle").symlink_to(".")
+    (place.root / "e" / link).symlink_to(place.root / "ci")
+
+    with pytest.raises(WorkspaceError, match="would be a protected path: a continuous integration service runs it"):
+        await place.call(tool, source="e", destination=".github" if link == "workflows" else "f")
+
+    assert sorted(each.name for each in place.root.iterdir()) == ["ci", "e"]
+
+
+async def test_dangling_link_is_moved_and_deleted_but_not_copied(place: Workplace):
+    (place.root / "link").symlink_to("nowhere")
+
+    with pytest.raises(WorkspaceError, match="link is a link to nowhere, which does not exist"):
+        await place.call(COPY, source="link", destination="copy")
+    with pytest.raises(WorkspaceError, match="link exists"):
+        await place.call(COPY, source=str(place.put("a.txt")), destination="link")
+    await place.call(MOVE, source="link", destination="other")
+    moved = paths_in(place.root)
+    await place.call(DELETE, path="other")
+
+    assert moved == ["a.txt", "other"]
+    assert paths_in(place.root) == ["a.txt"]
 
 
 async def test_folder_moves_to_a_protected_path_that_approval_has_seen(place: Workplace):
@@ -352,6 +484,13 @@ async def test_previews_state_paths_and_amounts(place: Workplace):
         (MOVE, "off", [], ["/etc", "etc"], ("deny", "forbidden")),
         (MOVE, "smart", [], ["src", "lib"], ("ask", "it moves src to lib")),
         (MOVE, "edits", [], ["src/keep.py", ".git/hooks/pre-commit"], ("ask", "it changes .git/hooks/pre-commit")),
+        (MOVE, "edits", [], ["src/keep.py", "hooks/pre-commit"], ("ask", "it changes .git/hooks/pre-commit")),
+        (MOVE, "edits", [], ["to-vendor", "elsewhere"], ("allow", "")),
+        (DELETE, "edits", [], ["to-vendor"], ("allow", "")),
+        (DELETE, "edits", [], ["hooks"], ("ask", "it changes .git/hooks")),
+        (DELETE, "edits", [], ["hooks/x"], ("ask", "it changes .git/hooks/x")),
+        (COPY, "edits", [], ["src/keep.py", "new-workflow"], ("ask", "it changes .github/workflows/x.yml")),
+        (COPY, "edits", [], ["to-secret", "a.txt"], ("ask", "it reads a secret: .env")),
         (MOVE, "edits", [], [".env", "a.txt"], ("ask", "it reads a secret: .env")),
         (COPY, "edits", [], [".env", "a.txt"], ("ask", "it reads a secret: .env")),
         (COPY, "edits", [], ["src", "lib"], ("allow", "")),
@@ -368,7 +507,14 @@ def test_rules_and_protected_paths_decide_about_calls(  # noqa: PLR0917  the par
 ):
     for path in ("build/a.o", "src/keep.py", "vendor/lib/.git/config", ".env"):
         place.put(path, "KEY=1")
-    (place.root / "usr").symlink_to("/usr")
+    for link, path in (
+        ("usr", "/usr"),
+        ("hooks", ".git/hooks"),
+        ("to-vendor", "vendor"),
+        ("to-secret", ".env"),
+        ("new-workflow", ".github/workflows/x.yml"),
+    ):
+        (place.root / link).symlink_to(path)
     (place.root / "etc").mkdir()
     arguments = tool.validate(dict(zip(("path",) if tool is DELETE else ("source", "destination"), paths, strict=True)))
     store = RuleStore(rules=[parse_rule(text, effect) for effect, text in rules])

@@ -14,6 +14,8 @@ class TextView(Tagged, frozen=True):
     """The text."""
     language: str = ""
     """Name of a lexer, such as `python`, if the text is code."""
+    editable: str = ""
+    """Part of the text that the user may revise before allowing the call, such as the message of a commit."""
 
 
 class DiffView(Tagged, frozen=True):
@@ -26,7 +28,9 @@ class DiffView(Tagged, frozen=True):
     new: str | None = None
     """Text after; None for a deleted file."""
     notes: str = ""
-    """Notes on the file after the change, such as new errors, on lines of their own."""
+    """Notes on the change, such as what a formatter changed further, on lines of their own."""
+    problems: str = ""
+    """Problems after the change, such as new errors in the file, on lines of their own."""
 
 
 class TerminalView(Tagged, frozen=True):

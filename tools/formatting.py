@@ -19,6 +19,7 @@ from harness.terminal_text import escape_controls
 from harness.views import DiffView
 from harness.workspace.changes import Change
 from harness.workspace.hunks import hunks_of
+from tools.post_edit import EditNote
 
 if TYPE_CHECKING:
     from tools.post_edit import PostEditStep
@@ -91,9 +92,9 @@ class Formatter:
         self.timeout_s = timeout_s
         self._secrets = secrets
 
-    async def __call__(self, changes: list[Change], context: ToolContext) -> Sequence[str]:
+    async def __call__(self, changes: list[Change], context: ToolContext) -> Sequence[EditNote]:
         """Format changed files, replace their changes, and return notes on what differs or failed."""
-        notes: list[str] = []
+        notes: list[EditNote] = []
         for index, change in enumerate(changes):
             path = context.workspace.display(change.path)
             if change.is_removed or path.startswith(("/", "..")):
@@ -104,7 +105,9 @@ class Formatter:
                     notes += [note] if note else []
         return notes
 
-    async def _formatted(self, rule: FormatRule, change: Change, context: ToolContext) -> tuple[Change, str]:
+    async def _formatted(
+        self, rule: FormatRule, change: Change, context: ToolContext
+    ) -> tuple[Change, EditNote | None]:
         """Run a formatter, and return the change with the text it leaves, and a note."""
         failure = await self._run(rule, change.path, context.workspace.root)
         path = escape_controls(context.workspace.display(change.path))
@@ -112,13 +115,15 @@ class Formatter:
             # The model learns what is different, so it may change the file without reading it again.
             file = await context.workspace.read(change.path)
         except WorkspaceError as error:
-            return change, f"{rule.name}: {failure or 'the file cannot be read any more'} ({error})"
+            text = f"{rule.name}: {failure or 'the file cannot be read any more'} ({error})"
+            return change, EditNote(text, is_problem=True)
         lines = _changed_lines(change.new, file.text)
         new = replace(change, new=file.text, size=file.size)
         differs = f"the file now differs from what you wrote at {lines}" if lines else ""
         if failure:
-            return new, f"{path} is changed, but {rule.name} {failure}{f'; {differs}' if differs else ''}"
-        return new, f"{path}: formatted by {rule.name}; {differs}." if differs else ""
+            text = f"{path} is changed, but {rule.name} {failure}{f'; {differs}' if differs else ''}"
+            return new, EditNote(text, is_problem=True)
+        return new, EditNote(f"{path}: formatted by {rule.name}; {differs}.") if differs else None
 
     async def _run(self, rule: FormatRule, path: Path, root: Path) -> str:
         """Run a formatter, and return why it failed; empty if it did not."""

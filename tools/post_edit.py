@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.messages import Text
@@ -15,8 +16,17 @@ from harness.workspace.unified_diff import unified
 from harness.workspace.workspace import Workspace
 
 
+class EditNote(Struct, frozen=True):
+    """Note on a change, for the model and the user."""
+
+    text: str
+    """One or more lines."""
+    is_problem: bool = False
+    """True for an error, in the file or of a step."""
+
+
 class PostEditStep(Protocol):
-    async def __call__(self, changes: list[Change], context: ToolContext) -> Sequence[str]:
+    async def __call__(self, changes: list[Change], context: ToolContext) -> Sequence[EditNote]:
         """Run after files have changed, and return notes for the model and the user. Never raises but for cancellation.
 
         Args:
@@ -44,7 +54,7 @@ async def finish_edit(
     context.on_interrupt(lambda: output)
     for step in steps:
         before = tuple(real)
-        notes = "\n".join(await step(real, context))
+        notes = await step(real, context)
         for old, new in zip(before, real, strict=True):
             if old.new != new.new:
                 output = replace(output, view=_with_text(output.view, old, new, context.workspace))
@@ -66,13 +76,24 @@ def _with_text(view: View | None, before: Change, after: Change, workspace: Work
             return view
 
 
-def _with_notes(output: ToolOutput, notes: str) -> ToolOutput:
+def _with_notes(output: ToolOutput, notes: Sequence[EditNote]) -> ToolOutput:
+    text = _joined(notes)
     match output.view:
         case DiffView() as view:
-            view = replace(view, notes="\n".join(filter(None, (view.notes, notes))))
+            plain = _joined(note for note in notes if not note.is_problem)
+            problems = _joined(note for note in notes if note.is_problem)
+            view = replace(view, notes=_lines(view.notes, plain), problems=_lines(view.problems, problems))
         case TextView() as view:
             # Changes of several files.
-            view = replace(view, text=f"{view.text}\n\n{notes}")
+            view = replace(view, text=f"{view.text}\n\n{text}")
         case view:
             pass
-    return replace(output, content=(*output.content, Text(f"\n{notes}")), view=view)
+    return replace(output, content=(*output.content, Text(f"\n{text}")), view=view)
+
+
+def _joined(notes: Iterable[EditNote]) -> str:
+    return _lines(*(note.text for note in notes))
+
+
+def _lines(*texts: str) -> str:
+    return "\n".join(filter(None, texts))

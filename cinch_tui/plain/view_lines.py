@@ -27,7 +27,8 @@ def view_lines(view: View) -> list[str]:
         case TextView(text):
             return _lines(text)
         case DiffView():
-            return [*diff_lines(view), *(_lines(view.notes) if view.notes else ())]
+            notes = "\n".join(filter(None, (view.notes, view.problems)))
+            return [*diff_lines(view), *(_lines(notes) if notes else ())]
         case TerminalView(command, output):
             return _lines(output or command)
         case ListingView(title, entries, total):

@@ -245,8 +245,8 @@ def _todo_lines(view: TodoView, styles: BlockStyles, width: int) -> list[StyledL
 def _diff_lines(view: DiffView, styles: BlockStyles, width: int) -> list[StyledLine]:
     texts = diff_lines(view, width, styles.diff, limit=LONGEST_DIFF)
     lines = [StyledLine(tuple(Segment(*run) for run in text_runs(text, styles.base))) for text in texts]
-    if view.notes:
-        lines += wrap_runs([(plain_output(view.notes), styles.on_base("failed"))], width)
+    for text, style in ((view.notes, styles.on_base("info")), (view.problems, styles.on_base("failed"))):
+        lines += wrap_runs([(plain_output(text), style)], width) if text else []
     return lines
 
 

@@ -39,6 +39,7 @@ async def test_formatted_file_is_shown_reported_and_may_be_edited_at_once(place:
     assert isinstance(made.output.view, DiffView)
     assert made.output.view.new == "ONE\nTWO\nTHREE\nFOUR\nFIVE\n"
     assert "formatted by" in made.output.view.notes
+    assert not made.output.view.problems
     assert not edited.output.is_error
     assert "formatted" not in edited.text
     assert "formatted" not in other.text
@@ -65,6 +66,9 @@ async def test_failing_formatter_is_reported_and_leaves_the_edit(place: Workplac
     assert "failed with exit code 3:\nerror 0\nerror 1\nerror 2\nerror 3\nerror 4\n" in failed.text
     assert "error 5" not in failed.text
     assert "no-such-formatter cannot be started: No such file or directory" in failed.text
+    assert isinstance(failed.output.view, DiffView)
+    assert failed.output.view.problems in failed.text
+    assert not failed.output.view.notes
     assert (place.root / "a.txt").read_text() == "one\n"
 
 

@@ -16,7 +16,7 @@ from harness.workspace.changes import Change
 from harness.workspace.workspace import Workspace
 from tools.lsp.options import FoundServer
 from tools.lsp.servers import LanguageServers
-from tools.post_edit import PostEditStep
+from tools.post_edit import EditNote, PostEditStep
 
 # Modules that use pygls are imported when a server has started.
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class EditCheck:
         self._current: dict[_Key, Sequence[Problem]] = {}
         self._running: dict[asyncio.Task[None], _Key] = {}
 
-    async def __call__(self, changes: Sequence[Change], context: ToolContext) -> list[str]:
+    async def __call__(self, changes: Sequence[Change], context: ToolContext) -> list[EditNote]:
         """Check files that have changed, and return their new errors."""
         if not self._servers.options.diagnostics_after_edits:
             return []
@@ -96,7 +96,7 @@ class EditCheck:
         if items is not None:
             self._current[key] = problems_of(items, connection.name)
 
-    def _news(self, workspace: Workspace) -> list[str]:
+    def _news(self, workspace: Workspace) -> list[EditNote]:
         """Return the errors that are new since the last report, of files that are not being checked."""
         busy = set(self._running.values())
         rows: list[str] = []
@@ -106,7 +106,7 @@ class EditCheck:
         if not rows:
             return []
         more = [f"[{len(rows) - MAX_LINES} more; the lsp tool lists all]"] if len(rows) > MAX_LINES else []
-        return ["New errors after this edit:", *rows[:MAX_LINES], *more]
+        return [EditNote("\n".join(["New errors after this edit:", *rows[:MAX_LINES], *more]), is_problem=True)]
 
     def _new_rows(self, key: _Key, problems: Sequence[Problem], workspace: Workspace) -> list[str]:
         from tools.lsp.diagnostics import new_problems  # a server has started

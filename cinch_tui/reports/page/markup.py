@@ -69,7 +69,8 @@ def view_of(view: View, *, highlights_files: bool) -> str:
             return markdown(value) if language == "markdown" else code(value, language if highlights_files else "")
         case DiffView():
             changes = diff(unified(view)) or '<p class="note">no difference</p>\n'
-            return changes + (plain(view.notes, "output") if view.notes else "")
+            notes = "".join(map(note_of, view.notes.splitlines()))
+            return changes + notes + (plain(view.problems, "output") if view.problems else "")
         case TerminalView(command, output, exit_code, note):
             ending = note or (f"exit code {exit_code}" if exit_code else "")
             return code(f"$ {command}", "console") + plain(output, "output") + note_of(ending)

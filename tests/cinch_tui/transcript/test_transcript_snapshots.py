@@ -73,8 +73,10 @@ def test_calls_folded_to_one_line_each(snap_compare: Callable[..., bool]) -> Non
 
 def test_calls_unfolded(snap_compare: Callable[..., bool]) -> None:
     todo = TodoView((TodoItem("Read", "completed"), TodoItem("Mend", "in_progress"), TodoItem("Test", "pending")))
+    note = "src/loader.py: formatted by ruff format; the file now differs from what you wrote at line 3."
+    problem = "New errors after this edit:\nsrc/loader.py:3:5: error: 'os' is not defined [F821]"
     blocks = [
-        call("Edit", "src/loader.py", "done", DiffView("src/loader.py", OLD, NEW)),
+        call("Edit", "src/loader.py", "done", DiffView("src/loader.py", OLD, NEW, note, problem)),
         call("Bash", "pytest -q", "failed", TerminalView("pytest -q", "\x1b[31m1 failed\x1b[0m\n\t2 passed\n", 1)),
         call("Todo", "three steps", "done", todo),
         call("Read", "a.py", "done", TextView("import os\n\nprint(os.name)  # which\n", "python")),

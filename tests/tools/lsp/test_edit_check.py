@@ -36,7 +36,7 @@ async def test_edit_reports_only_errors_that_are_new(tmp_path: Path) -> None:
         "a.txt:5: error: bad y is bad [raw]",
     ]
     assert isinstance(worse.output.view, DiffView)
-    assert worse.output.view.notes == "\n".join(worse.lines[1:])
+    assert worse.output.view.problems == "\n".join(worse.lines[1:])
     assert len(better.lines) == 1
     assert [line.partition(" ")[0] for line in listed.lines] == ["a.txt:2:", "a.txt:3:", "a.txt:4:", "a.txt:5:"]
 

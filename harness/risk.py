@@ -116,7 +116,8 @@ class Risk(Struct, frozen=True):
     commands: tuple[SimpleCommand, ...] = ()
     """Simple commands of a shell command line, outermost first; empty if it could not be analyzed."""
     indirect: tuple[SimpleCommand, ...] = ()
-    """Commands in texts that a shell may run, such as `eval 'rm x'` and `echo rm x | sh`; for ask and deny rules."""
+    """For ask and deny rules: commands in texts that a shell may run, such as `eval 'rm x'` and `echo rm x | sh`, and
+    other commands that do the same, such as `git switch x` for `git checkout x`."""
     removals: tuple[PathAccess, ...] = ()
     """Paths that the call deletes or moves with everything in them; it never runs if the workspace is among that."""
     programs: tuple[str, ...] = ()

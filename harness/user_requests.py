@@ -242,5 +242,6 @@ def plan_text(plan: Plan, chosen: str = "") -> str:
         f"{' (chosen)' if each.label == chosen else ''}"
         for number, each in enumerate(plan.options, 1)
     ]
-    title = [f"# {plan.title}"] if plan.title and not plan.text.lstrip().startswith("#") else []
+    heading, _, _ = plan.text.strip().partition("\n")
+    title = [f"# {plan.title}"] if plan.title and heading.lstrip("# ") != plan.title.strip() else []
     return "\n\n".join([*title, plan.text.strip(), *(["**Options**", "\n".join(options)] if options else [])])

@@ -22,7 +22,7 @@ from harness.views import TerminalView, View
 from tools.builtin import LazyTool
 from tools.command_execution import Command, CommandExecution, title_of
 from tools.compression import Compression
-from tools.environment import command_environment, git_environment, read_only_environment
+from tools.environment import command_environment, configured, git_environment, read_only_environment
 from tools.shell.analysis import analyze
 from tools.shell_command import ShellCommand, run_command
 from tools.shell_options import DEFAULT_SHELL, ShellOptions
@@ -184,13 +184,16 @@ class BashTool(TypedTool[BashArguments], Revisable):
         return f"There is no folder {folder}, so the command did not run."
 
 
+_GIT_TOOL_SETTINGS = {"core.quotePath": "false", "advice.detachedHead": "false"}
+
+
 async def prepared(
     text: str,
     context: ToolContext,
     secrets: Iterable[str],
     *,
     start: ShellState = _WORKSPACE_ROOT,
-    literal_paths: bool = False,
+    is_git_tool: bool = False,
 ) -> ShellCommand:
     """Return a command line with the environment that fits what it does.
 
@@ -199,7 +202,7 @@ async def prepared(
         context: Services of the call.
         secrets: Names of environment variables that are hidden from it.
         start: Folder and variables that it starts with.
-        literal_paths: True if git takes paths literally, not as patterns.
+        is_git_tool: True if git takes paths literally, not as patterns, and prints them as they are.
     """
     analysis, root = analyze(text, start.folder), context.workspace.root
     only_reads = analysis.risk.level == "read"
@@ -210,8 +213,8 @@ async def prepared(
     folders = [root / _without_tilde(each) for each in analysis.git_folders if "\0" not in each]
     # Looking for drivers may run git itself.
     environment = await asyncio.to_thread(git_environment, environment, folders, analysis.git_use)
-    if literal_paths:
-        environment["GIT_LITERAL_PATHSPECS"] = "1"
+    if is_git_tool:
+        environment = configured({**environment, "GIT_LITERAL_PATHSPECS": "1"}, _GIT_TOOL_SETTINGS)
     return ShellCommand(text, root / _without_tilde(start.folder), environment, is_users=context.by_user)
 
 

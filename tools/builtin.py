@@ -51,7 +51,7 @@ CLASSES = {
     "git_diff": "tools.git_tools:GitDiffTool",
     "git_log": "tools.git_tools:GitLogTool",
     "git_branch": "tools.git_tools:GitBranchTool",
-    "git_commit": "tools.git_tools:GitCommitTool",
+    "git_commit": "tools.git_commit:GitCommitTool",
     "git_checkout": "tools.git_tools:GitCheckoutTool",
     "lsp": "tools.lsp.tool:LspTool",
     "web_fetch": "tools.web.fetch:FetchTool",

@@ -125,11 +125,12 @@ def git_environment(base: Mapping[str, str], folders: Sequence[Path], use: GitUs
     if use == "read":
         # Refreshing the index would write to the repository and run a hook.
         environment["GIT_OPTIONAL_LOCKS"] = "0"
-    environment = _configured(environment, settings)
-    return _configured(environment, _without_drivers(environment, folders, use))
+    environment = configured(environment, settings)
+    return configured(environment, _without_drivers(environment, folders, use))
 
 
-def _configured(environment: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+def configured(environment: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which git has these settings, whatever configuration files say."""
     count = environment.get("GIT_CONFIG_COUNT", "")
     first = int(count) if count.isdecimal() else 0
     result = {**environment, "GIT_CONFIG_COUNT": str(first + len(settings))}

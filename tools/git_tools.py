@@ -1,4 +1,4 @@
-"""Git tools: status, diff, log, branches, commit and checkout.
+"""Git tools: status, diff, log, branches and checkout.
 
 Each call is a command line of git, assessed as one of bash, so permission rules for `bash(git …)` cover it.
 """
@@ -14,7 +14,7 @@ from typing import Annotated, TypeVar
 from msgspec import Meta
 from msgspec.structs import replace
 
-from harness.messages import JsonObject
+from harness.messages import JsonObject, Text
 from harness.permissions import SHELL
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
@@ -30,10 +30,25 @@ from tools.typed import Parameters, TypedTool
 READ_SECONDS = 120.0
 HOOK_SECONDS = 600.0
 """Time limit of commands that run hooks of the repository, which may run its tests."""
-SHOWN_FILES = 30
-"""Number of files to name in the preview of a commit."""
-NOTHING_STAGED = "Nothing is staged. Pass the paths to commit; git_status shows what has changed."
-NOTHING_CHANGED = "There is nothing to commit in these paths; git_status shows what has changed."
+
+HINTS = (
+    (
+        "Please tell me who you are|no (email|name) was given|auto-detection is disabled",
+        "git does not know the name and email address of the user. Ask for them; do not invent them.",
+    ),
+    (
+        "partial commit during a",
+        "During a merge, git commits all of it or nothing. Stage the resolved files with `git add`, then commit "
+        "without paths.",
+    ),
+    ("is in submodule", "Commit in the submodule with `git -C`, then the submodule itself."),
+    (r"\[detached HEAD ", "No branch contains this commit. git_checkout with create=true creates one here."),
+    ("^HEAD is now at ", "HEAD is detached: a commit made now would be on no branch."),
+    ("does not have any commits yet", "The repository has no commit yet."),
+)
+"""Regular expressions of git's output, with what it means for the model."""
+
+NO_REPOSITORY = "The workspace is not a git repository."
 
 _PREVIEW_CHARS = 100_000
 _REF = re.compile(r"[^\s\x00-\x1f\x7f:?*\[\\~^-][^\s\x00-\x1f\x7f:?*\[\\]*")
@@ -89,18 +104,6 @@ class BranchArguments(Parameters):
             raise ValueError("arguments: pass create or delete, not both")
         if self.start_point and not self.create:
             raise ValueError("start_point: only with create")
-
-
-class CommitArguments(Parameters):
-    message: Annotated[str, Meta(min_length=1, max_length=10_000, description="Subject, empty line, body.")]
-    paths: Annotated[
-        tuple[Path, ...],
-        Meta(description="Commit exactly these files or folders, new ones too; default: what is staged."),
-    ] = ()
-
-    def __post_init__(self) -> None:
-        if not self.message.strip():
-            raise ValueError("message: must not be blank")
 
 
 class CheckoutArguments(Parameters):
@@ -160,15 +163,22 @@ class GitTool(TypedTool[P]):
     async def execute(self, arguments: P, context: ToolContext) -> ToolOutput:
         line = self.run_line(arguments)
         compression: Compression = self._compression if self.mutates is True else "off"
-        run = partial(run_command, await prepared(line, context, self._secrets, literal_paths=True))
+        run = partial(run_command, await prepared(line, context, self._secrets, is_git_tool=True))
         command = Command(self.name, line, run, compression, states_success=False)
         output = await CommandExecution(command, context).execute(self.seconds)
-        return replace(output, is_error=output.is_error or bool(output.details and output.details.get("exit_code")))
+        text = "".join(block.text for block in output.content if isinstance(block, Text))
+        is_error = output.is_error or bool(output.details and output.details.get("exit_code"))
+        if is_error and "Not a git repository" in text:
+            # git diff prints all its options.
+            return ToolOutput.failure(NO_REPOSITORY)
+        hint = hint_for(text)
+        content = (*output.content, Text(f"\n{hint}")) if hint else output.content
+        return replace(output, content=content, is_error=is_error)
 
     async def read(self, line: str, context: ToolContext) -> tuple[int, str]:
         """Return exit code and output of a command that only reads; a long output is cut."""
         captured = CapturedOutput(_PREVIEW_CHARS, context.spill_dir / "git-preview.txt")
-        command = await prepared(line, context, self._secrets, literal_paths=True)
+        command = await prepared(line, context, self._secrets, is_git_tool=True)
         result = await run_command(command, captured.feed)
         captured.close()
         return result.exit_code, captured.text()
@@ -229,43 +239,6 @@ class GitBranchTool(GitTool[BranchArguments]):
         return ("branch", "-d", arguments.delete) if arguments.delete else ("branch", "--list", "--all", "-vv")
 
 
-class GitCommitTool(GitTool[CommitArguments]):
-    name = "git_commit"
-    label = "Git commit"
-    mutates = True
-    seconds = HOOK_SECONDS
-    reason = "it creates a commit, and runs the commit hooks of the repository"
-    Arguments = CommitArguments
-
-    def summary(self, arguments: JsonObject) -> str:
-        message = arguments.get("message")
-        return message.strip().partition("\n")[0] if isinstance(message, str) else ""
-
-    def words_of(self, arguments: CommitArguments) -> Sequence[str]:
-        return ("commit", "-m", arguments.message, *(("--", *arguments.paths) if arguments.paths else ()))
-
-    def command_line(self, arguments: CommitArguments) -> str:
-        commit = super().command_line(arguments)
-        # git commits new files only if the index knows of them.
-        return f"{shlex.join(('git', 'add', '-N', '--', *arguments.paths))} && {commit}" if arguments.paths else commit
-
-    async def preview_of(self, arguments: CommitArguments, context: ToolContext) -> View | ToolOutput | None:
-        words = ("status", "--porcelain", "--untracked-files=all", "--", *arguments.paths)
-        code, status = await self.read(shlex.join(("git", *words)), context)
-        if code:
-            return ToolOutput.failure(status.strip())
-        lines = [line for line in status.splitlines() if arguments.paths or line[0] not in " ?"]
-        if not lines:
-            return ToolOutput.failure(NOTHING_CHANGED if arguments.paths else NOTHING_STAGED)
-        base = ("HEAD", "--", *arguments.paths) if arguments.paths else ("--cached",)
-        words = ("diff", "--no-ext-diff", "--no-textconv", f"--stat=72,50,{SHOWN_FILES}", *base)
-        code, stat = await self.read(shlex.join(("git", *words)), context)
-        new = [f" new: {line[3:]}" for line in lines if line.startswith("??")]
-        # A repository without a commit has nothing to compare paths with.
-        shown = [*stat.splitlines(), *_shortened(new)] if not code else _shortened(lines)
-        return TextView("\n".join((arguments.message.strip(), "", *shown)))
-
-
 class GitCheckoutTool(GitTool[CheckoutArguments]):
     name = "git_checkout"
     label = "Git checkout"
@@ -295,8 +268,9 @@ def _given(value: str | None) -> tuple[str, ...]:
     return (value,) if value else ()
 
 
-def _shortened(lines: Sequence[str]) -> Sequence[str]:
-    return lines if len(lines) <= SHOWN_FILES else [*lines[:SHOWN_FILES], f" … and {len(lines) - SHOWN_FILES} more"]
+def hint_for(text: str) -> str:
+    """Return what an output of git means for the model; empty if it is clear."""
+    return next((hint for pattern, hint in HINTS if re.search(pattern, text, re.MULTILINE)), "")
 
 
 def _texts(arguments: JsonObject, *names: str) -> list[str]:

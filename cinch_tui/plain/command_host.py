@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from cinch_tui.api_keys.leak_check import take_keys, without_keys
@@ -260,12 +259,8 @@ class PlainCommandHost:
     # Input
 
     async def edit_text(self, text: str, name: str) -> str:
-        # Imported late: few conversations need it.
-        from cinch_tui.terminal.external_programs import changed_text, edit_text
-
-        editor = self.session.settings.ui.editor
         async with self._menus.lock:
-            return await self._menus.run(lambda: changed_text(edit_text(text, name, editor, nullcontext)))
+            return await self._menus.edit(text, name, self.session.settings.ui.editor)
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
         del current

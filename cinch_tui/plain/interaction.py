@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from cinch_tui.plain.menus import InputClosed, Menus
 from cinch_tui.plain.view_lines import shorten, view_lines
@@ -19,8 +21,11 @@ from cinch_tui.user_dialogs.approval_options import (
     denial_of_all,
     is_named_in_full,
     number_of,
+    proposal_in,
     reason_text,
 )
+from cinch_tui.user_dialogs.plan_file import PlanFile
+from harness.errors import CinchError
 from harness.ports.interaction import NonInteractive, shortest_timeout
 from harness.terminal_text import escape_controls
 from harness.user_requests import (
@@ -60,10 +65,16 @@ _APPROVALS: dict[str, Approval] = {
 
 
 class LineInteraction:
-    """Asks for one decision at a time; at the end of the input it behaves as non-interactive."""
+    """Asks for one decision at a time; at the end of the input it behaves as non-interactive.
 
-    def __init__(self, menus: Menus) -> None:
+    Args:
+        menus: Dialogs.
+        editor: Editor command, empty for that of the environment; None without a terminal.
+    """
+
+    def __init__(self, menus: Menus, editor: str | None = None) -> None:
         self._menus = menus
+        self._editor = editor
         self._writer = menus.writer
 
     async def approve(self, request: ApprovalRequest) -> Approval:
@@ -103,7 +114,8 @@ class LineInteraction:
     async def _approve(self, request: ApprovalRequest) -> Approval:
         is_shown = self._show(request)
         while True:
-            key = await self._menus.letter(_answers(request) if is_shown else _ANSWERS_BEFORE_ALL_IS_SHOWN)
+            answers = _answers(request, has_editor=self._editor is not None)
+            key = await self._menus.letter(answers if is_shown else _ANSWERS_BEFORE_ALL_IS_SHOWN)
             is_shown = is_shown or key == "w"
             approval = await self._approval(key, request)
             if approval is not None:
@@ -132,7 +144,7 @@ class LineInteraction:
             case "d":
                 return Denied(await self._menus.line("Reason: "))
             case "e":
-                text = await self._menus.line("Command to run instead, or empty to go back: ")
+                text = await self._edited_proposal(request)
                 return ProposeRevision(text) if text else None
             case "w":
                 label, lines = _content(request)
@@ -143,6 +155,24 @@ class LineInteraction:
                 return await self._approve_in_part(len(hunks_of(request.view)))
             case _:
                 return _APPROVALS[key]
+
+    async def _edited_proposal(self, request: ApprovalRequest) -> str:
+        if self._editor is None:
+            return await self._menus.line("Text to use instead, or empty to go back: ")
+        text, name, clean = proposal_in(request.view)
+        return await self._in_editor(text, name, clean)
+
+    async def _in_editor(self, text: str, name: str, clean: Callable[[str], str]) -> str:
+        """Return the text as changed in the editor; empty, with a notice, if it is not."""
+        try:
+            edited = await self._menus.edit(text, name, self._editor or "", clean)
+        except CinchError as error:
+            self._writer.notice(str(error), "error")
+            return ""
+        if edited in ("", text):
+            self._writer.notice("No changes made.")
+            return ""
+        return edited
 
     async def _approve_in_part(self, count: int) -> Approval | None:
         typed = await self._menus.line(f"Changes to skip, 1 to {count}, or empty to go back: ")
@@ -156,14 +186,23 @@ class LineInteraction:
         return AllowHunks(tuple(RejectedHunk(number - 1, reason) for number in numbers))
 
     async def _review(self, plan: Plan) -> PlanDecision:
-        self._writer.write("Plan", f"\n{plan_text(plan)}")
-        if plan.file:
-            self._writer.notice(f"To change it, edit {plan.file} before you accept.")
-        key = await self._menus.letter({each.key: each.text for each in PLAN_ANSWERS if each.key != "e"})
+        file = PlanFile(plan.file, plan.text)
+        answers = {each.key: each.text for each in PLAN_ANSWERS if each.key != "e" or self._editor is not None}
+        key = "e"
+        while key == "e":
+            self._writer.write("Plan", f"\n{plan_text(replace(plan, text=file.text))}")
+            if plan.file:
+                self._writer.notice(f"To change it, edit {plan.file} before you accept.")
+            key = await self._menus.letter(answers)
+            await asyncio.to_thread(file.reread)
+            if key == "e" and (edited := await self._in_editor(file.text, "plan.md", str.rstrip)):
+                await asyncio.to_thread(file.write, f"{edited}\n")
         feedback = await self._menus.line("What to change? ") if key == "d" else ""
-        labels = [each.label for each in plan.options]
-        option = labels[await self._menus.number(labels)] if labels and key in "ya" else ""
-        return PlanDecision(accepted=key in "ya", allow_edits=key == "a", feedback=feedback, option=option)
+        options = [": ".join(filter(None, (each.label, each.description))) for each in plan.options]
+        is_open = bool(options) and key in "ya"
+        option = plan.options[await self._menus.number(options, "Option to carry out")].label if is_open else ""
+        edited = file.text if file.text != plan.text else ""
+        return PlanDecision(accepted=key in "ya", allow_edits=key == "a", feedback=feedback, option=option, plan=edited)
 
     async def _ask(self, question: Question, place: str, limit: str) -> Answer:
         """Ask a question; `place` is its number among several, `limit` the text of its time limit.
@@ -239,13 +278,15 @@ def _revealed(text: str) -> list[str]:
     return [escape_controls(line) for line in reveal(text).split("\n")]
 
 
-def _answers(request: ApprovalRequest) -> dict[str, str]:
+def _answers(request: ApprovalRequest, *, has_editor: bool) -> dict[str, str]:
     """Return the answers by key, with the keys and in the order of the app."""
     others: list[AnswerOption] = []
     if request.is_revisable and isinstance(request.view, DiffView) and len(hunks_of(request.view)) > 1:
         others.append(AnswerOption("h", "review", "Skip some of the changes", ""))
-    if request.is_revisable and isinstance(request.view, TerminalView):
-        others.append(AnswerOption("e", "rewrite", "Edit the command", ""))
+    if request.is_revisable and has_editor:
+        others.append(AnswerOption("e", "rewrite", "Edit in $EDITOR", ""))
+    elif request.is_revisable and not isinstance(request.view, DiffView):
+        others.append(AnswerOption("e", "rewrite", "Type another text", ""))
     return {each.key: each.text for each in answers_to(request, *others)} | _answers_to_all(request)
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
 
 from msgspec import Struct, field
 
@@ -76,6 +77,23 @@ class Menus:
         """
         return await self._answer_to(LineRequest("", opens=False, program=program))
 
+    async def edit(self, text: str, name: str, editor: str, clean: Callable[[str], str] = str.strip) -> str:
+        """Return a text as changed in the user's editor and cleaned; empty if it was not changed.
+
+        Args:
+            text: The text.
+            name: File name; editors derive the language from it.
+            editor: Editor command; empty: $EDITOR, $VISUAL or a common editor.
+            clean: Removes what editors add.
+
+        Raises:
+            CinchError: The editor failed, or there is no terminal.
+        """
+        # Imported late: few conversations need it.
+        from cinch_tui.terminal.external_programs import changed_text, edit_text
+
+        return await self.run(lambda: changed_text(edit_text(text, name, editor, nullcontext), clean))
+
     async def _answer_to(self, request: LineRequest) -> str:
         self._requests.append(request)
         self._wake()
@@ -88,9 +106,9 @@ class Menus:
         self.presence.typed()
         return typed
 
-    async def number(self, options: Sequence[str]) -> int:
-        """Ask for one of the choices until a valid one is typed; return its index."""
-        prompt = f"Number, 1 to {len(options)}: "
+    async def number(self, options: Sequence[str], meaning: str = "Number") -> int:
+        """Ask for one of the choices until a valid one is typed; return its index. `meaning` explains the number."""
+        prompt = f"{meaning}, 1 to {len(options)}: "
         typed = await self._listed(options, prompt)
         while (index := _index(typed, options)) is None:
             self.report_invalid(options)

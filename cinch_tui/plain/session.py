@@ -78,7 +78,8 @@ class PlainSession(AgentSession):
             loaded = await asyncio.to_thread(wanted_session, self.options)
         except NoSessionYet:
             news = "No session in this folder yet; starting a new one."
-        self._assembly = assembly = await assemble(self.options, self.settings, LineInteraction(self.menus), loaded)
+        user = LineInteraction(self.menus, self.settings.ui.editor if self._is_at_terminal else None)
+        self._assembly = assembly = await assemble(self.options, self.settings, user, loaded)
         collect_garbage()
         agent = assembly.agent
         agent.subscribe(Notifications(self.menus.presence, self._call_user, self.settings.ui.notify_after_s).receive)

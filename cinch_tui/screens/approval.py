@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import partialmethod
-from pathlib import PurePath
 
 from msgspec.structs import replace
 from textual import on, work
@@ -17,7 +16,7 @@ from cinch_tui.keybindings.keymap import bindings, hint, label_of
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.safe_text import one_line, reveal
 from cinch_tui.screens.dialog import CONVERSATION_HINT, GRACE, DockedDialog, stylesheets
-from cinch_tui.user_dialogs.approval_options import AnswerOption, PendingCalls, offered_rules, reason_text
+from cinch_tui.user_dialogs.approval_options import AnswerOption, PendingCalls, offered_rules, proposal_in, reason_text
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.view_pane import ReviewPane, ViewPane
 from harness.approval.patterns import host_of
@@ -175,9 +174,7 @@ class ApprovalScreen(DockedDialog[Approval]):
 
     @work(group="editor", exclusive=True)
     async def action_rewrite(self) -> None:
-        is_diff = isinstance(self._request.view, DiffView)
-        # Editors add a newline at the end of a command.
-        if text := self.edit_text(*_proposal(self._shown()), str if is_diff else str.rstrip):
+        if text := self.edit_text(*proposal_in(self._shown())):
             self._decide(ProposeRevision(text))
 
     def action_split(self) -> None:
@@ -341,17 +338,6 @@ class ApprovalScreen(DockedDialog[Approval]):
 
     def _options(self) -> list[AnswerOption]:
         return [replace(each, key=label_of(f"approval.{each.action}")) for each in self._calls.answers()]
-
-
-def _proposal(view: View) -> tuple[str, str]:
-    """Return the editable text of a view and a file name for it."""
-    match view:
-        case DiffView(path=path, new=new):
-            return new or "", PurePath(path).name or "proposal.txt"
-        case TerminalView(command=command):
-            return command, "command.sh"
-        case _:
-            return "", "proposal.txt"
 
 
 def _in_full(view: View) -> View:

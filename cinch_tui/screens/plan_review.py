@@ -22,12 +22,12 @@ from cinch_tui.keybindings.keymap import bindings, label_of
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.rendering.styles import DIFF_CLASSES
 from cinch_tui.screens.dialog import CONVERSATION_HINT, GRACE, DockedDialog, stylesheets
-from cinch_tui.screens.plan_file import PlanFile
 from cinch_tui.transcript.lines import StyledLine
 from cinch_tui.transcript.painting import paint_line
 from cinch_tui.transcript.replies import ReplyBlock, reply_lines
 from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, DisplayOptions, block_styles, component_class
 from cinch_tui.user_dialogs.approval_options import BRIEF_ANSWERS, PLAN_ANSWERS, AnswerOption
+from cinch_tui.user_dialogs.plan_file import PlanFile
 from cinch_tui.widgets.answer_bar import AnswerBar
 from harness.user_requests import Plan, PlanDecision
 

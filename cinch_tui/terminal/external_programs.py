@@ -84,15 +84,15 @@ def edit_text(draft: str, name: str, command: str, suspend: Suspend) -> EditorRe
     return UnchangedText() if is_untouched and not status and text == draft else _result(argv[0], status, text)
 
 
-def changed_text(result: EditorResult) -> str:
-    """Return the edited text without blanks around it; empty if it was not changed.
+def changed_text(result: EditorResult, clean: Callable[[str], str] = str.strip) -> str:
+    """Return the edited text, cleaned, as a rule of blanks around it; empty if it was not changed.
 
     Raises:
         CinchError: The editor failed.
     """
     match result:
         case EditedText(text):
-            return text.strip()
+            return clean(text)
         case EditorFailed(reason):
             raise CinchError(reason)
         case _:

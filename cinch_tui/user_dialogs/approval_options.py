@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import PurePath
 
 from msgspec import Struct
 
@@ -22,7 +23,7 @@ from harness.user_requests import (
     Denied,
     RejectedHunk,
 )
-from harness.views import DiffView, TerminalView
+from harness.views import DiffView, TerminalView, TextView, View
 from harness.workspace.hunks import hunks_of
 
 MOST_FILES = 4
@@ -38,6 +39,19 @@ def reason_text(request: ApprovalRequest, separator: str) -> str:
     danger = f"{risk.level}: " if risk.level in ("dangerous", "forbidden") else ""
     source = f" ({one_line(decision.source)})" if decision.source else ""
     return separator.join((f"{danger}{why}{source}", *_touched(request), f"in {one_line(str(request.cwd))}"))
+
+
+def proposal_in(view: View | None) -> tuple[str, str, Callable[[str], str]]:
+    """Return the editable text of a view, a file name for it, and what removes the newline that editors add."""
+    match view:
+        case DiffView(path=path, new=new):
+            return new or "", PurePath(path).name or "proposal.txt", str
+        case TerminalView(command=command):
+            return command, "command.sh", str.rstrip
+        case TextView(editable=text):
+            return text, "text.md", str.rstrip
+        case _:
+            return "", "proposal.txt", str
 
 
 def call_title(request: ApprovalRequest) -> str:

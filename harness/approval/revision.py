@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from harness.ports.tool import Revisable, Tool
 from harness.user_requests import RejectedHunk
-from harness.views import DiffView, TerminalView, View
+from harness.views import DiffView, TerminalView, TextView, View
 from harness.workspace.hunks import Hunk, Sides, applied, hunks_of
 
 MAX_LINES = 20
@@ -34,6 +34,8 @@ def is_revisable(tool: Tool, view: View | None) -> bool:
         case DiffView(new=None):
             return False
         case DiffView() | TerminalView():
+            return isinstance(tool, Revisable)
+        case TextView(editable=text) if text:
             return isinstance(tool, Revisable)
         case _:
             return False
@@ -67,6 +69,8 @@ def rejections(view: DiffView, rejected: Sequence[RejectedHunk]) -> str:
 
 def apply_revision(proposed: View, text: str) -> Revision:
     """Return the user's replacement for what the model proposed."""
+    if isinstance(proposed, TextView):
+        return Revision(text, f"The user changed the text before allowing the call; it is now:\n{text}\n")
     if not isinstance(proposed, DiffView):
         return Revision(text, f"The user changed the command before allowing it; what ran is:\n{text}\n")
     difference = DiffView(proposed.path, proposed.new or "", text)

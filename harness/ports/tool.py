@@ -267,7 +267,8 @@ class Revisable(Protocol):
         Args:
             arguments: Arguments of the proposed call.
             view: Preview of the proposed call.
-            text: New content of the file for a diff view, new command for a terminal view.
+            text: New content of the file for a diff view, new command for a terminal view, new editable part of a
+                text view.
 
         Returns:
             The new arguments, or None if the revision cannot be expressed as arguments.

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from e2e.conftest import ROOT
 from e2e.lines import Lines
+from fakes.repositories import repository
 from fakes.script import Reply
 
 pytestmark = pytest.mark.pty
@@ -77,3 +78,55 @@ def test_several_questions_are_asked_in_turn(cinch):
     assert r"\"status\": \"edited\", \"index\": 1, \"text\": \"green\"" in reported
     assert r"\"text\": \"Monday, Friday\", \"indexes\": [0, 2]" in reported
     assert r"\"status\": \"skipped\"" in reported
+
+
+def editor(folder: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    """Make $EDITOR a program that replaces a text."""
+    script = folder.with_name("editor.sh")
+    script.write_text(f'#!/bin/sh\nsed -i "s/{old}/{new}/" "$1"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(script))
+
+
+def test_plan_is_edited_in_the_editor_and_its_options_are_explained(
+    cinch, project: Path, monkeypatch: pytest.MonkeyPatch
+):
+    editor(project, monkeypatch, "Wash", "Dry")
+    options = [{"name": "Fast", "description": "with water"}, {"name": "Thorough"}]
+    plan = {"title": "Clean the till", "plan": "# Steps\n\n1. Wash it.\n", "options": options}
+    lines = cinch(Reply(calls=[("submit_plan", plan)]), Reply("all done"))
+
+    lines.enter("/plan")
+    lines.see("You: ")
+    lines.enter("plan it")
+    first = lines.see(r"Answer [^\r\n]*: ")
+    lines.enter("e")
+    second = lines.see(r"Answer [^\r\n]*: ")
+    lines.enter("y")
+    listed = lines.see("Option to carry out, 1 to 2: ")
+    lines.enter("2")
+    lines.see("all done")
+
+    assert "# Clean the till" in first
+    assert "1. Wash it." in first
+    assert "1. Dry it." in second
+    assert "1. Fast: with water" in listed
+    reported = json.dumps(cinch.server.requests[-1].body["messages"])
+    assert "The user chose 'Thorough'." in reported
+    assert r"Carry out this version:\n# Steps\n\n1. Dry it." in reported
+
+
+def test_message_of_a_commit_is_edited_before_it_is_allowed(cinch, project: Path, monkeypatch: pytest.MonkeyPatch):
+    editor(project, monkeypatch, "first", "second")
+    git = repository(project)
+    (project / "a.py").write_text("three\n")
+    commit = {"name": "git_commit", "arguments": {"message": "first\n\nBecause.", "paths": ["a.py"]}}
+    lines = cinch(Reply(calls=[("call_tool", commit)]), Reply("all done"))
+
+    lines.enter("commit it")
+    lines.answer("e: Edit in ", "e")
+    lines.see("Proposal: second")
+    lines.answer("y: Allow once", "y")
+    lines.see("all done")
+
+    assert git("log", "-1", "--format=%B").strip() == "second\n\nBecause."

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 
 import pytest
 from fakes.contexts import tool_context
+from fakes.repositories import Git, repository, text_of, use
 from fakes.runs import calls, results_of
 
 from harness.agent.agent import Agent
@@ -19,50 +17,22 @@ from harness.approval.places import Places
 from harness.approval.rules import parse_rule
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
-from harness.ports.tool import ToolOutput, is_deferred
+from harness.ports.tool import is_deferred
 from harness.risk import Risk
-from harness.views import TextView
 from harness.workspace.workspace import Workspace
 from providers.demo import Call, Reply, scripted
 from tools import builtin_tools
 from tools.builtin import create_tool
 
-Git = Callable[..., str]
-
 
 @pytest.fixture
-def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
-    """A repository with one commit on `main`, a branch `other` that changes a.py, and a function that runs git."""
-    for role, what in product(("AUTHOR", "COMMITTER"), ("NAME", "EMAIL")):
-        monkeypatch.setenv(f"GIT_{role}_{what}", f"{role}@x")
-
-    def run(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-
-    (tmp_path / "a.py").write_text("one\n")
-    (tmp_path / ".gitignore").write_text("local.txt\n")
-    run("init", "-q", "-b", "main")
-    run("add", ".")
-    run("commit", "-q", "-m", "start")
-    run("checkout", "-q", "-b", "other")
-    (tmp_path / "a.py").write_text("two\n")
-    run("commit", "-q", "-a", "-m", "second")
-    run("checkout", "-q", "main")
-    return run
-
-
-async def use(folder: Path, name: str, arguments: JsonObject) -> ToolOutput:
-    tool = create_tool(name)
-    return await tool.run(tool.validate(arguments), tool_context(folder))
+def git(tmp_path: Path) -> Git:
+    return repository(tmp_path)
 
 
 def risk_of(name: str, arguments: JsonObject) -> Risk:
     tool = create_tool(name)
     return tool.risk(tool.validate(arguments))
-
-
-def text_of(output: ToolOutput) -> str:
-    return "".join(getattr(block, "text", "") for block in output.content)
 
 
 @pytest.mark.parametrize(
@@ -94,46 +64,6 @@ async def test_state_and_history_are_read_without_approval(
     assert not output.is_error
     for part in parts.split("|"):
         assert (part.removeprefix("!") in text_of(output)) is not part.startswith("!")
-
-
-async def test_commit_takes_the_given_paths_or_what_is_staged_and_shows_both_before(tmp_path: Path, git: Git):
-    (tmp_path / "a.py").write_text("three\n")
-    (tmp_path / "new dir").mkdir()
-    (tmp_path / "new dir" / "n.py").write_text("x\n")
-    (tmp_path / "staged.py").write_text("x\n")
-    git("add", "staged.py")
-    tool = create_tool("git_commit")
-    paths: JsonObject = {"message": "add: both\n\nIt's $HOME; `id`", "paths": ["a.py", "new dir"]}
-
-    view = await tool.preview(paths, tool_context(tmp_path))
-    first = await use(tmp_path, "git_commit", paths)
-    second = await use(tmp_path, "git_commit", {"message": "rest"})
-    third = await use(tmp_path, "git_commit", {"message": "nothing"})
-    nothing = await tool.preview({"message": "nothing"}, tool_context(tmp_path))
-
-    assert isinstance(view, TextView)
-    assert view.text.startswith("add: both\n\nIt's $HOME; `id`\n\n a.py | 2 +-\n")
-    assert "n.py" in view.text
-    assert "staged.py" not in view.text
-    assert (first.is_error, second.is_error, third.is_error) == (False, False, True)
-    assert git("log", "-2", "--format=%B--").split() == ["rest", "--", "add:", "both", "It's", "$HOME;", "`id`", "--"]
-    assert git("show", "--name-only", "--format=", "HEAD~1").split("\n")[:-1] == ["a.py", "new dir/n.py"]
-    assert isinstance(nothing, ToolOutput)
-    assert "Nothing is staged" in text_of(nothing)
-
-
-async def test_failed_commit_hook_is_reported_and_nothing_is_committed(tmp_path: Path, git: Git):
-    hook = tmp_path / ".git" / "hooks" / "pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho lint failed >&2\nexit 1\n")
-    hook.chmod(0o755)
-    (tmp_path / "a.py").write_text("three\n")
-
-    output = await use(tmp_path, "git_commit", {"message": "change", "paths": ["a.py"]})
-
-    assert output.is_error
-    assert "lint failed" in text_of(output)
-    assert git("log", "-1", "--format=%s").strip() == "start"
 
 
 async def test_checkout_switches_creates_and_never_overwrites_uncommitted_or_ignored_files(tmp_path: Path, git: Git):
@@ -248,6 +178,7 @@ async def test_option_and_pattern_in_place_of_a_path_are_taken_literally(tmp_pat
         ("git_branch(main)", "git_branch", {"create": "other", "start_point": "main"}, False),
         ("git_commit(docs/*)", "git_commit", {"message": "x", "paths": ["src/a", "docs/b"]}, False),
         ("git_*", "git_checkout", {"target": "other"}, True),
+        ("bash(git commit:*)", "git_branch", {"create": "x"}, False),
         ("bash", "git_checkout", {"target": "other"}, True),
     ],
 )
@@ -258,6 +189,49 @@ def test_rules_for_the_tool_and_for_its_command_line_both_apply(
 
     assert bool(Coverage(target, [parse_rule(rule)]).find()) is is_match
     assert affects(parse_rule(rule, "deny"), target) is is_match
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "is_match"),
+    [
+        ("git switch:*", "git checkout main", True),
+        ("git switch -c:*", "git checkout -b fix", True),
+        ("git switch --detach:*", "git checkout v1.2", True),
+        ("git switch main", "git -C . checkout main --", True),
+        ("git switch:*", "git checkout -- a.py", False),
+        ("git switch:*", "git status", False),
+        ("git restore:*", "git checkout -- a.py", True),
+        ("git restore:*", "git checkout HEAD~1 a.py", True),
+        ("git restore:*", "git checkout .", True),
+        ("git restore:*", "git checkout main", False),
+        ("git checkout:*", "git switch main", True),
+        ("git checkout -b:*", "cd src && git switch --create fix", True),
+        ("git checkout:*", "git restore a.py", True),
+        ("git reset:*", "git restore --staged a.py", True),
+        ("git reset:*", "git restore a.py", False),
+    ],
+)
+def test_deny_rules_apply_to_other_commands_that_do_the_same(tmp_path: Path, pattern: str, line: str, is_match: bool):
+    target = Target("bash", risk_of("bash", {"command": line}), Places(tmp_path))
+
+    assert affects(parse_rule(f"bash({pattern})", "deny"), target) is is_match
+
+
+@pytest.mark.parametrize(
+    ("pattern", "arguments"),
+    [
+        ("git switch:*", {"target": "main"}),
+        ("git switch --detach:*", {"target": "main"}),
+        ("git switch -c:*", {"target": "fix", "create": True}),
+    ],
+)
+def test_git_checkout_is_denied_by_rules_for_git_switch_but_not_allowed(
+    tmp_path: Path, pattern: str, arguments: JsonObject
+):
+    target = Target("git_checkout", risk_of("git_checkout", arguments), Places(tmp_path))
+
+    assert affects(parse_rule(f"bash({pattern})", "deny"), target)
+    assert not Coverage(target, [parse_rule(f"bash({pattern})")]).find()
 
 
 def test_changing_calls_need_approval_and_none_is_declared():

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from harness.risk import Coverage, PathAccess, Risk, SimpleCommand
 from tools.environment import GitUse
 from tools.shell.builtins import judge_builtin, judge_redirect
+from tools.shell.git_spellings import other_spellings
 from tools.shell.hazards import Hazard, hazard_of_write, hazards_of
 from tools.shell.listings import is_filter, listed_files
 from tools.shell.prefixes import is_escape, prefix_of
@@ -81,7 +82,7 @@ def analyze(text: str, folder: str = "") -> Analysis:
         hazard.why if hazard else reason if is_known else f"it cannot be analyzed: {effect.why}",
         access="read" if is_read else "by_level",
         accesses=accesses if is_known else tuple(each for each in accesses if each.kind == "write"),
-        indirect=tuple(_indirect(hazards.texts)) if is_known else (),
+        indirect=(*_indirect(hazards.texts), *_other_spellings(effect.commands)) if is_known else (),
         removals=hazards.removals,
         commands=tuple(effect.commands) if is_known else (),
         # Without bash, another shell would run the text and read it in another way.
@@ -98,6 +99,10 @@ def analyze(text: str, folder: str = "") -> Analysis:
 def _indirect(texts: Sequence[str]) -> Iterator[SimpleCommand]:
     for text in texts[:_MOST_TEXTS]:
         yield from _Analyzer(read_script(text), _DEEPEST).effect.commands
+
+
+def _other_spellings(commands: Sequence[SimpleCommand]) -> Iterator[SimpleCommand]:
+    return (other for each in commands if each.verdict != "read" for other in other_spellings(each))
 
 
 def _reads_with_git(command: SimpleCommand) -> bool:

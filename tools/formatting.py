@@ -18,7 +18,7 @@ from harness.ports.tool import ToolContext
 from harness.terminal_text import escape_controls
 from harness.views import DiffView
 from harness.workspace.changes import Change
-from harness.workspace.hunks import hunks_of
+from harness.workspace.hunks import Sides, hunks_of
 from tools.post_edit import EditNote
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ FILE = "{file}"
 """Place of the file in a command."""
 TIMEOUT_S = 10.0
 MAX_RANGES = 10
+MAX_SHOWN_LINES = 40
+"""Number of formatted lines that the model gets; more have to be read."""
+MAX_SHOWN_CHARS = 3_000
 MAX_ERROR_LINES = 5
 LONGEST_LINE = 300
 LONGEST_NAME = 80
@@ -45,7 +48,8 @@ class FormatRule(Struct, frozen=True):
     @property
     def name(self) -> str:
         """The command without the file, for notes."""
-        name = " ".join(word for word in self.command if FILE not in word)
+        program, *words = self.command
+        name = " ".join((os.path.basename(program), *(word for word in words if FILE not in word)))  # noqa: PTH119  may be any text
         return escape_controls(name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…")
 
     def applies_to(self, path: str) -> bool:
@@ -109,7 +113,11 @@ class Formatter:
         self, rule: FormatRule, change: Change, context: ToolContext
     ) -> tuple[Change, EditNote | None]:
         """Run a formatter, and return the change with the text it leaves, and a note."""
+        others = [path for path in context.workspace.reads if path != change.path]
+        before = await asyncio.to_thread(_states, others)
         failure = await self._run(rule, change.path, context.workspace.root)
+        after = await asyncio.to_thread(_states, others)
+        also = [context.workspace.display(each) for each in others if before[each] != after[each]]
         path = escape_controls(context.workspace.display(change.path))
         try:
             # The model learns what is different, so it may change the file without reading it again.
@@ -117,13 +125,16 @@ class Formatter:
         except WorkspaceError as error:
             text = f"{rule.name}: {failure or 'the file cannot be read any more'} ({error})"
             return change, EditNote(text, is_problem=True)
-        lines = _changed_lines(change.new, file.text)
+        lines, excerpt = _changed_lines(change.new, file.text)
         new = replace(change, new=file.text, size=file.size)
         differs = f"the file now differs from what you wrote at {lines}" if lines else ""
         if failure:
             text = f"{path} is changed, but {rule.name} {failure}{f'; {differs}' if differs else ''}"
-            return new, EditNote(text, is_problem=True)
-        return new, EditNote(f"{path}: formatted by {rule.name}; {differs}.") if differs else None
+            return new, EditNote(text, is_problem=True, excerpt=excerpt)
+        if also:
+            shown = ", ".join(map(escape_controls, also[:MAX_RANGES]))
+            differs = f"{differs}{'; ' if differs else ''}it also changed {shown}, which must be read again"
+        return new, EditNote(f"{path}: formatted by {rule.name}; {differs}.", excerpt=excerpt) if differs else None
 
     async def _run(self, rule: FormatRule, path: Path, root: Path) -> str:
         """Run a formatter, and return why it failed; empty if it did not."""
@@ -154,18 +165,35 @@ class Formatter:
         return f"failed with exit code {result.exit_code}" + (f":\n{shown}" if shown else "")
 
 
-def _changed_lines(before: str, after: str) -> str:
-    """Return the lines of a text that differ from it before, such as `lines 3–5, 9`; empty if none do."""
+def _changed_lines(before: str, after: str) -> tuple[str, str]:
+    """Return which lines of a text differ from it before, such as `lines 3–5, 9`, and if they are few, these lines."""
     if before == after:
-        return ""
-    hunks = hunks_of(DiffView("", before, after))
+        return "", ""
+    view = DiffView("", before, after)
+    hunks, texts = hunks_of(view), Sides.of(view).new
     ranges = [
         f"{hunk.new_from + 1}" if hunk.new_to - hunk.new_from <= 1 else f"{hunk.new_from + 1}–{hunk.new_to}"
         for hunk in hunks[:MAX_RANGES]
     ]
     more = f" and {len(hunks) - MAX_RANGES} more places" if len(hunks) > MAX_RANGES else ""
     noun = "line" if len(ranges) == 1 and "–" not in ranges[0] else "lines"
-    return f"{noun} {', '.join(ranges)}{more}"
+    numbers = [number for hunk in hunks for number in range(hunk.new_from, hunk.new_to)]
+    is_short = len(numbers) <= MAX_SHOWN_LINES and sum(len(texts[number]) for number in numbers) <= MAX_SHOWN_CHARS
+    excerpt = "".join(f"{number + 1}\t{texts[number]}" for number in numbers) if is_short else ""
+    return f"{noun} {', '.join(ranges)}{more}", excerpt.rstrip("\r\n")
+
+
+def _states(paths: Sequence[Path]) -> dict[Path, tuple[int, int] | None]:
+    """Return time and size of files; None for one that does not exist."""
+    return {path: _state(path) for path in paths}
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 if TYPE_CHECKING:

@@ -5,9 +5,15 @@ from pathlib import Path
 
 import pytest
 from fakes.processes import is_alive
+from fakes.runs import calls, results_of
 from fakes.workplace import Workplace
 
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
+from harness.errors import FileChanged
 from harness.views import DiffView, TextView
+from providers.demo import Call, Reply, scripted
+from tools import builtin_tools
 from tools.apply_patch import ApplyPatchTool
 from tools.edit import EditTool
 from tools.formatting import FormatRule, Formatter, format_rules
@@ -35,7 +41,7 @@ async def test_formatted_file_is_shown_reported_and_may_be_edited_at_once(place:
     edited = await place.call(EditTool([formatter]), path=name, old_string="TWO", new_string="2")
     other = await place.call(WriteTool([formatter]), path="a.md", content="one\n")
 
-    assert "the file now differs from what you wrote at lines 2, 5." in made.text
+    assert "the file now differs from what you wrote at lines 2, 5.\n2\tTWO\n5\tFIVE" in made.text
     assert isinstance(made.output.view, DiffView)
     assert made.output.view.new == "ONE\nTWO\nTHREE\nFOUR\nFIVE\n"
     assert "formatted by" in made.output.view.notes
@@ -87,6 +93,49 @@ async def test_formatter_that_deletes_the_file_is_reported(place: Workplace):
     )
 
     assert "the file cannot be read any more" in gone.text
+
+
+async def test_many_formatted_lines_are_to_be_read(place: Workplace):
+    made = await place.call(WriteTool([Formatter([rule("*.txt", UPPER)])]), path="a.txt", content="one\n" * 41)
+
+    assert made.text.endswith("the file now differs from what you wrote at lines 1–41.")
+
+
+async def test_other_files_that_a_formatter_changes_are_to_be_read_again(place: Workplace):
+    place.put("b.txt", "b\n")
+    place.put("c.txt", "c\n")
+    for name in ("b.txt", "c.txt"):
+        await place.call(ReadTool(), path=name)
+    code = "import os, sys; open(os.path.join(os.path.dirname(sys.argv[1]), 'b.txt'), 'w').write('other\\n')"
+
+    made = await place.call(WriteTool([Formatter([rule("a.txt", code)])]), path="a.txt", content="one\n")
+
+    assert made.text.endswith("it also changed b.txt, which must be read again.")
+    assert "c.txt" not in made.text
+    with pytest.raises(FileChanged):
+        await place.call(EditTool(), path="b.txt", old_string="b", new_string="c")
+
+
+async def test_concurrent_edits_of_a_file_are_formatted_one_after_the_other(place: Workplace):
+    place.put("a.txt", "ONE\nTWO\nTHREE\n")
+    script = (
+        calls("read_file", path="a.txt"),
+        Reply(
+            tuple(
+                Call("edit_file", {"path": "a.txt", "old_string": old, "new_string": new})
+                for old, new in (("ONE", "one!"), ("TWO", "two!"), ("THREE", "three!"))
+            )
+        ),
+        "ok",
+    )
+    options = AgentOptions(workspace=place.workspace, approval="off", spill_dir=place.context.spill_dir)
+    tools = builtin_tools(steps=[Formatter([rule("*.txt", UPPER)])])
+
+    agent = Agent(scripted(*script), tools, options=options)
+    await agent.prompt("go")
+
+    assert [each.is_error for each in results_of(agent)] == [False] * 4
+    assert (place.root / "a.txt").read_text() == "ONE!\nTWO!\nTHREE!\n"
 
 
 async def test_formatters_do_not_see_secrets(place: Workplace, monkeypatch: pytest.MonkeyPatch):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 
 from msgspec import Struct
 
@@ -38,6 +39,7 @@ _WESTERN = tuple(
 _DECLARED = re.compile(rb"(?:coding|charset)[:=]\s*[\"']?([A-Za-z0-9_.-]+)")
 _CONTROL = bytes(set(range(32)) - {7, 8, 9, 10, 12, 13, 27})
 _FULL_OF_CONTROL = 0.05
+_SHORTEST_UTF16 = 16
 _HEAD = 1024
 _SAMPLE = 64 * 1024
 
@@ -63,6 +65,8 @@ def decode(data: bytes, known: str | None = None) -> Decoded:
         if data.startswith(mark):
             return _marked(data, mark, encoding)
     if b"\0" in data:
+        if (found := _unmarked_utf16(data)) is not None:
+            return found
         raise FileNotText("it contains NUL bytes, so it is binary")
     if known is not None and (raw := exact(data, known)) is not None:
         return Decoded(raw, known)
@@ -120,6 +124,25 @@ def _marked(data: bytes, mark: bytes, encoding: str) -> Decoded:
     if "\0" in raw:
         raise FileNotText("it contains NUL characters, so it is binary")
     return Decoded(raw, encoding, mark)
+
+
+def _unmarked_utf16(data: bytes) -> Decoded | None:
+    """Return the text of a file in UTF-16 without a byte-order mark; None if it may be anything else."""
+    if len(data) < _SHORTEST_UTF16 or len(data) % 2:
+        return None
+    # The high bytes of ASCII characters, such as line feeds, are NUL.
+    first, second = data[::2].count(0), data[1::2].count(0)
+    encoding = "utf-16-le" if second > first else "utf-16-be"
+    if max(first, second) < 4 * min(first, second):
+        return None
+    raw = exact(data, encoding)
+    if raw is None or "\n" not in raw or "\0" in raw or not all(map(_is_text, set(raw[:_SAMPLE]))):
+        return None
+    return Decoded(raw, encoding)
+
+
+def _is_text(character: str) -> bool:
+    return character in "\t\n\r\f" or unicodedata.category(character) not in ("Cc", "Cn", "Co", "Cs")
 
 
 def _legacy(data: bytes) -> Decoded:

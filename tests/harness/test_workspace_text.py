@@ -192,3 +192,18 @@ def test_excerpt_of_a_marked_file_has_its_encoding_and_no_mark(tmp_path: Path, e
     assert excerpt.lines == ("é", "漢字")
     assert excerpt.encoding.startswith(encoding.removesuffix("-sig"))
     assert excerpt.newline == "\r\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_without_a_mark_is_text(encoding: str):
+    text = "Grüße, 一二三 🙂\r\nzwei\r\n"
+
+    decoded = decode(text.encode(encoding))
+
+    assert (decoded.raw, decoded.encoding, decoded.bom) == (text, encoding, b"")
+
+
+@pytest.mark.parametrize("data", [bytes(range(0, 64, 2)), b"\x41\x00" * 20 + b"\x00\x00", b"ELF\x00" * 40, b"a\x00"])
+def test_binary_data_does_not_pass_for_utf16(data: bytes):
+    with pytest.raises(FileNotText):
+        decode(data)

@@ -80,7 +80,7 @@ def _with_text(view: View | None, before: Change, after: Change, workspace: Work
 
 def _with_notes(output: ToolOutput, notes: Sequence[EditNote]) -> ToolOutput:
     text = _joined(notes)
-    told = _lines(*(each for note in notes for each in (note.text, note.excerpt)))
+    reported = _lines(*(each for note in notes for each in (note.text, note.excerpt)))
     match output.view:
         case DiffView() as view:
             plain = _joined(note for note in notes if not note.is_problem)
@@ -91,7 +91,7 @@ def _with_notes(output: ToolOutput, notes: Sequence[EditNote]) -> ToolOutput:
             view = replace(view, text=f"{view.text}\n\n{text}")
         case view:
             pass
-    return replace(output, content=(*output.content, Text(f"\n{told}")), view=view)
+    return replace(output, content=(*output.content, Text(f"\n{reported}")), view=view)
 
 
 def _joined(notes: Iterable[EditNote]) -> str:

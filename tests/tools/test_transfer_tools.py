@@ -21,9 +21,7 @@ from harness.ports.permission_policy import CallFacts
 from harness.ports.tool import Tool, ToolOutput
 from harness.session.snapshots import Snapshot, Snapshots
 from harness.views import DiffView, TextView
-from harness.workspace import trash as trash_module
 from harness.workspace import trees
-from harness.workspace.moving import restore
 from tools.delete import DeleteTool
 from tools.edit import EditTool
 from tools.read import ReadTool
@@ -310,31 +308,6 @@ async def test_cancelled_copy_leaves_nothing(place: Workplace, monkeypatch: pyte
         await task
 
     assert [each.name for each in place.root.iterdir()] == ["a"]
-
-
-async def test_trash_forgets_the_oldest_beyond_its_size(place: Workplace, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(trash_module, "MAX_TOTAL_BYTES", 10)
-    for name, size in (("a", 6), ("b", 6), ("c", 50)):
-        place.put(name, "x" * size)
-        await place.call(DELETE, path=name)
-
-    left = [each.name for each in place.context.spill_dir.rglob("content/*")]
-
-    assert left == ["c"]
-
-
-async def test_restored_entries_do_not_count_in_the_trash(place: Workplace, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(trash_module, "MAX_TOTAL_BYTES", 20)
-    for name in ("a", "b", "c"):
-        place.put(name, "x" * 9)
-        await place.call(DELETE, path=name)
-        if name == "b":
-            (kept,) = place.context.spill_dir.rglob("content/b")
-            await restore(place.workspace, kept, place.root / "b")
-
-    left = sorted(each.name for each in place.context.spill_dir.rglob("content/*"))
-
-    assert left == ["a", "c"]
 
 
 async def test_previews_state_paths_and_amounts(place: Workplace):

@@ -105,7 +105,7 @@ async def test_user_edits_the_message_and_is_asked_again(tmp_path: Path, git: Gi
 
 
 async def test_names_are_shown_as_they_are(tmp_path: Path, git: Git):
-    names: list[str] = ["ä ö.txt", "日本.py", 'a"b.txt', "line\nfeed"]
+    names = ["ä ö.txt", "日本.py", 'a"b.txt', "line\nfeed"]
     for name in names:
         (tmp_path / name).write_text("x")
     git("add", "日本.py")
@@ -113,8 +113,8 @@ async def test_names_are_shown_as_they_are(tmp_path: Path, git: Git):
     git("mv", "日本.py", "日本語.py")
 
     renamed = await shown(tmp_path)
-    preview = await shown(tmp_path, paths=names[:1] + names[2:])
-    done = await commit(tmp_path, paths=names[:1])
+    preview = await shown(tmp_path, paths=[*names[:1], *names[2:]])
+    done = await commit(tmp_path, paths=[*names[:1]])
 
     assert " 日本.py => 日本語.py | 0\n" in renamed
     assert preview == 'm\n\n new: a"b.txt\n new: line␊feed\n new: ä ö.txt'

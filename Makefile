@@ -19,7 +19,7 @@ SOURCES := --no-binary claude-agent-sdk
 run: $(VENV)/.installed
 	@$(BIN)/cinch $(ARGS)
 
-test: $(VENV)/.installed-test $(VENV)/.installed-llama $(VENV)/.installed-mcp $(VENV)/.installed-documents $(VENV)/.installed-plugins
+test: $(VENV)/.installed-test $(VENV)/.installed-llama $(VENV)/.installed-mcp $(VENV)/.installed-lsp $(VENV)/.installed-documents $(VENV)/.installed-plugins
 	$(BIN)/python -m pytest -n $(WORKERS) -q -rfEs $(ARGS)
 
 check: lint test
@@ -97,6 +97,17 @@ $(VENV)/.installed-mcp: $(VENV)/.made tests/tools/mcp/package.json
 		touch $@; \
 	else \
 		echo "the MCP servers could not be installed, their tests are skipped" >&2; \
+	fi
+
+# Language servers that are written in JavaScript, and TypeScript's own. Without npm, `make test` skips their tests.
+$(VENV)/.installed-lsp: $(VENV)/.made tests/tools/lsp/package.json
+	@mkdir -p $(VENV)/language-servers && cp tests/tools/lsp/package.json $(VENV)/language-servers/
+	@if ! command -v npm >/dev/null; then \
+		echo "no npm: the tests of language servers written in JavaScript are skipped" >&2; \
+	elif npm install --prefix $(VENV)/language-servers --silent --no-audit --no-fund --ignore-scripts; then \
+		touch $@; \
+	else \
+		echo "the language servers could not be installed, their tests are skipped" >&2; \
 	fi
 
 # OpenAPI documents of public services: those that documents.txt names, of a package with thousands. They stay out of this

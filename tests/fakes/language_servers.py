@@ -10,16 +10,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from fakes.workplace import Called, Workplace
+from msgspec.structs import replace
 
 from harness.messages import JsonValue
 from tools.edit import EditTool
 from tools.lsp.edit_check import EditCheck
-from tools.lsp.options import LanguageServer, LspOptions
+from tools.lsp.options import LanguageServer, LspOptions, known_servers
 from tools.lsp.servers import LanguageServers
 from tools.lsp.tool import LspTool
 from tools.write import WriteTool
 
+NODE_MODULES = Path(sys.prefix) / "language-servers" / "node_modules"
 RAW_SERVER = Path(__file__).with_name("lsp_raw_server.py")
 
 
@@ -36,13 +39,28 @@ def jedi_server() -> LanguageServer:
     return LanguageServer({"*.py": "python"}, (program or "jedi-language-server",), "jedi", languages=("python",))
 
 
+def npm_server(name: str, program: str) -> LanguageServer:
+    """Return a known server with its program from npm; without it, the test is skipped, or fails in CI.
+
+    Args:
+        name: Name in the table of known servers.
+        program: Path of the program in `node_modules`.
+    """
+    path, node = NODE_MODULES / program, shutil.which("node")
+    if not node or not path.exists():
+        text = f"{program} is not installed: make .venv/.installed-lsp"
+        (pytest.fail if os.environ.get("REQUIRE_ALL_TESTS") else pytest.skip)(text)
+    server = next(each for each in known_servers() if each.name == name)
+    return replace(server, command=(node, str(path), *server.command[1:]), needs="")
+
+
 class CodeTools:
     """The tool and edits in a folder."""
 
-    def __init__(self, root: Path, options: LspOptions, delay_s: float) -> None:
+    def __init__(self, root: Path, options: LspOptions) -> None:
         self.place = Workplace(root)
         self.servers = LanguageServers(options)
-        self.check = EditCheck(self.servers, delay_s)
+        self.check = EditCheck(self.servers)
         self.lsp = LspTool(self.servers, [self.check])
         self.edit_file = EditTool([self.check])
         self.write_file = WriteTool([self.check])
@@ -62,9 +80,8 @@ class CodeTools:
 async def code_tools(
     folder: Path,
     *servers: LanguageServer,
-    delay_s: float = 0.1,
+    edit_wait_s: float = 0.1,
     is_trusted: bool = True,
-    path: str = "",
     idle_s: float = 60,
 ) -> AsyncIterator[CodeTools]:
     """Yield the tools in a new folder, with these servers and no others."""
@@ -73,10 +90,11 @@ async def code_tools(
     options = LspOptions(
         own=servers,
         is_trusted=lambda: is_trusted,
-        environment={**os.environ, "PATH": path or str(folder / "none")},
+        environment={**os.environ, "PATH": str(folder / "none")},
         idle_s=idle_s,
+        edit_wait_s=edit_wait_s,
     )
-    tools = CodeTools(root, options, delay_s)
+    tools = CodeTools(root, options)
     try:
         yield tools
     finally:

@@ -106,6 +106,9 @@ def on_hover(number: Any, position: Any) -> None:
             time.sleep(600)
         case "crash":
             sys.exit(3)
+        case "crash once" if not Path(SCRIPT["marker"]).exists():
+            Path(SCRIPT["marker"]).touch()
+            sys.exit(3)
         case "invalid":
             answer(number, {"contents": [{"no": 1}]})
         case "busy" if not SCRIPT.pop("was busy", False):
@@ -127,15 +130,23 @@ def on_request(number: Any, method: str, params: Any) -> None:
 
 
 def lint(uri: str, version: int, text: str) -> None:
-    """Publish an error for each line that contains "bad", and a warning for each that contains "odd"."""
+    """Publish an error for each line that contains "bad", and a warning for each that contains "odd".
+
+    "lint changes" publishes no versions, and nothing if nothing has changed.
+    """
     diagnostics: list[Any] = []
     for number, line in enumerate(text.split("\n")):
         for severity, word in ((1, "bad"), (2, "odd")):
             if word in line:
                 span = {"start": {"line": number, "character": 0}, "end": {"line": number, "character": 1}}
                 diagnostics.append({"range": span, "severity": severity, "message": f"{line} is {word}"})
-    # The diagnostics of an earlier version may arrive late.
     publish = {"jsonrpc": "2.0", "method": "textDocument/publishDiagnostics"}
+    if MODE == "lint changes":
+        if SCRIPT.get(uri) != diagnostics:
+            SCRIPT[uri] = diagnostics
+            send({**publish, "params": {"uri": uri, "diagnostics": diagnostics}})
+        return
+    # The diagnostics of an earlier version may arrive late.
     send({**publish, "params": {"uri": uri, "version": version - 1, "diagnostics": []}})
     send({**publish, "params": {"uri": uri, "version": version, "diagnostics": diagnostics}})
 
@@ -143,7 +154,12 @@ def lint(uri: str, version: int, text: str) -> None:
 def on_notification(method: str, params: Any) -> None:
     if method == "exit":
         sys.exit(0)
-    if MODE == "lint" and method in ("textDocument/didOpen", "textDocument/didChange"):
+    if method == "initialized" and "watchers" in SCRIPT:
+        watch = {"id": "w", "method": "workspace/didChangeWatchedFiles"}
+        registration = {**watch, "registerOptions": {"watchers": SCRIPT["watchers"]}}
+        params = {"registrations": [registration]}
+        send({"jsonrpc": "2.0", "id": 1, "method": "client/registerCapability", "params": params})
+    if MODE.startswith("lint") and method in ("textDocument/didOpen", "textDocument/didChange"):
         document = params["textDocument"]
         lint(document["uri"], document["version"], document.get("text") or params["contentChanges"][0]["text"])
 

@@ -8,22 +8,25 @@ from tools.lsp.text_positions import ENCODINGS
 
 _TEXT_DOCUMENT = types.TextDocumentClientCapabilities(
     synchronization=types.TextDocumentSyncClientCapabilities(did_save=True),
-    hover=types.HoverClientCapabilities(content_format=[types.MarkupKind.PlainText, types.MarkupKind.Markdown]),
+    hover=types.HoverClientCapabilities(content_format=[types.MarkupKind.Markdown, types.MarkupKind.PlainText]),
     definition=types.DefinitionClientCapabilities(link_support=True),
     references=types.ReferenceClientCapabilities(),
+    implementation=types.ImplementationClientCapabilities(link_support=True),
+    call_hierarchy=types.CallHierarchyClientCapabilities(),
     document_symbol=types.DocumentSymbolClientCapabilities(hierarchical_document_symbol_support=True),
     rename=types.RenameClientCapabilities(prepare_support=False),
     publish_diagnostics=types.PublishDiagnosticsClientCapabilities(version_support=True),
     diagnostic=types.DiagnosticClientCapabilities(),
 )
 
-# Servers that let the client watch files do so only if it registers watchers, which this one does not.
 _WORKSPACE = types.WorkspaceClientCapabilities(
     workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
     configuration=True,
     workspace_folders=True,
     symbol=types.WorkspaceSymbolClientCapabilities(),
-    did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=False),
+    did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(
+        dynamic_registration=True, relative_pattern_support=True
+    ),
 )
 
 CAPABILITIES = types.ClientCapabilities(

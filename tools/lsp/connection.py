@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +25,7 @@ from tools.lsp.diagnostics import PublishedDiagnostics
 from tools.lsp.documents import Documents
 from tools.lsp.options import LanguageServer
 from tools.lsp.text_positions import Encoding, encoding_named
+from tools.lsp.watched_files import WatchedFiles
 from tools.lsp.wire import Client, Handler, read_messages
 
 logger = logging.getLogger(__name__)
@@ -65,9 +66,12 @@ class Connection:
         self.client = Client(launch.version)
         self.published = PublishedDiagnostics()
         self.documents = Documents(launch.server, self.client, self.published)
+        self.watched = WatchedFiles(launch.root)
         self.capabilities = types.ServerCapabilities()
         self.encoding: Encoding = "utf-16"
         self.is_ready = False
+        self.restart_note = ""
+        """Note for the model that the server had ended and has been started again; empty once it was returned."""
         self.lock = asyncio.Lock()
         """Held while documents are synchronized and a request refers to them."""
         self._log: deque[str] = deque(maxlen=_LOG_LINES)
@@ -129,6 +133,18 @@ class Connection:
             raise error if error is self._error else self.failure(str(error)) from error
         except JsonRpcException as error:
             raise self.failure(f"reports an error: {_shown(error.message)}") from error
+
+    async def announce_changes(self, changes: Iterable[tuple[Path, bool]] = ()) -> None:
+        """Announce files that have changed on disk: watched ones, and others.
+
+        Args:
+            changes: Files that are announced in any case, each with True if it is new.
+        """
+        events = {each.uri: each for each in await self.watched.changes()}
+        for path, is_new in changes:
+            kind = types.FileChangeType.Created if is_new else types.FileChangeType.Changed
+            events.setdefault(path.as_uri(), types.FileEvent(path.as_uri(), kind))
+        self.documents.announce(list(events.values()))
 
     def _raise_if_ended(self) -> None:
         if self._error is not None:
@@ -204,12 +220,14 @@ class Connection:
                     initialization_options=self.launch.server.options or None,
                 )
             ),
-            START_S,
+            self.launch.server.start_s or START_S,
         )
         self.capabilities = result.capabilities
         chosen = str(getattr(result.capabilities.position_encoding, "value", result.capabilities.position_encoding))
         self.encoding = encoding_named(chosen)
         self.client.initialized(types.InitializedParams())
+        if settings := self.launch.server.settings:
+            self.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings))
 
     async def _shut_down(self) -> None:
         with suppress(LanguageServerError):
@@ -251,14 +269,14 @@ class Connection:
             return types.ApplyWorkspaceEditResult(applied=False, failure_reason="Files change only by tool calls.")
 
         accepted = (
-            types.CLIENT_REGISTER_CAPABILITY,
-            types.CLIENT_UNREGISTER_CAPABILITY,
             types.WINDOW_WORK_DONE_PROGRESS_CREATE,
             types.WINDOW_SHOW_MESSAGE_REQUEST,
             types.WORKSPACE_DIAGNOSTIC_REFRESH,
         )
         return {
             **dict.fromkeys(accepted, lambda _: None),
+            types.CLIENT_REGISTER_CAPABILITY: self.watched.register,
+            types.CLIENT_UNREGISTER_CAPABILITY: self.watched.unregister,
             types.WORKSPACE_CONFIGURATION: configuration,
             types.WORKSPACE_WORKSPACE_FOLDERS: folders,
             types.WORKSPACE_APPLY_EDIT: refuse,

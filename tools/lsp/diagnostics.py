@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -17,6 +18,8 @@ MAX_PER_FILE = 500
 _MAX_FILES = 2000
 _QUIET_S = 0.15
 """Servers publish in several steps: diagnostics count once none arrive for this long."""
+_SILENCE_S = 1.0
+"""Least time after which the diagnostics of a server that published none are taken as unchanged."""
 _SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
 _LONGEST = 500
 
@@ -74,13 +77,27 @@ def new_problems(before: Sequence[Problem], after: Sequence[Problem]) -> list[Pr
     return new
 
 
+class _Expected(Struct, frozen=True):
+    """Diagnostics of a file that a server is expected to publish."""
+
+    version: int
+    """Version of the file that they must belong to."""
+    since: float
+    """Time of the loop since when they are expected."""
+    silence_s: float
+    """Seconds after which the server has nothing to publish; 0 if it publishes in any case."""
+
+
 class PublishedDiagnostics:
     """Diagnostics that a server publishes, by path."""
 
     def __init__(self) -> None:
         self._items: dict[Path, Sequence[types.Diagnostic]] = {}
-        self._expected: dict[Path, int] = {}
-        """Version of a file that diagnostics must belong to."""
+        self._expected: dict[Path, _Expected] = {}
+        self._names_versions = True
+        """False once the server has published without a version. Such servers publish nothing if nothing changes."""
+        self._longest_s = 0.0
+        """Longest time that it took to publish after a change."""
         self._count = 0
         self._changed = asyncio.Event()
         self._has_ended = False
@@ -90,14 +107,26 @@ class PublishedDiagnostics:
         path = path_of(params.uri)
         if path is None or (path not in self._items and len(self._items) >= _MAX_FILES):
             return
+        expected = self._expected.get(path)
+        self._names_versions = params.version is not None
+        if expected is not None and (params.version is None or params.version >= expected.version):
+            del self._expected[path]
+            if path in self._items:
+                self._longest_s = max(self._longest_s, _now() - expected.since)
         self._items[path] = params.diagnostics[:MAX_PER_FILE]
-        if params.version is None or params.version >= self._expected.get(path, 0):
-            self._expected.pop(path, None)
         self._wake()
 
-    def expect(self, path: Path, version: int) -> None:
-        """Let `current` wait until this version has diagnostics."""
-        self._expected[path] = version
+    def expect(self, path: Path, version: int, silence_s: float = 0.0) -> None:
+        """Let `current` wait until this version has diagnostics.
+
+        Args:
+            path: The file.
+            version: The version.
+            silence_s: Seconds after which the server has nothing to publish, as after a change of other files; 0 if
+                it publishes in any case.
+        """
+        if not silence_s or path not in self._expected:
+            self._expected[path] = _Expected(version, _now(), silence_s)
 
     def forget(self, path: Path) -> None:
         self._expected.pop(path, None)
@@ -112,6 +141,10 @@ class PublishedDiagnostics:
         """Return the latest diagnostics of a file, also if they are about an earlier version."""
         return self._items.get(path, ())
 
+    def has(self, path: Path) -> bool:
+        """Return True if the server has published something about a file, also that it has no diagnostics."""
+        return path in self._items
+
     @property
     def paths(self) -> list[Path]:
         """Files with diagnostics."""
@@ -121,12 +154,24 @@ class PublishedDiagnostics:
         """Return the diagnostics of the present version of a file; None if they do not arrive in time."""
         try:
             async with asyncio.timeout(timeout_s):
-                while path in self._expected and not self._has_ended:
-                    await self._next()
+                while self._is_waiting(path):
+                    await self._next(self._silence_left(path))
+                self._expected.pop(path, None)
                 await self._quiet()
         except TimeoutError:
             pass
         return None if path in self._expected or self._has_ended else self.known(path)
+
+    def _is_waiting(self, path: Path) -> bool:
+        left = self._silence_left(path)
+        return path in self._expected and not self._has_ended and (left is None or left > 0)
+
+    def _silence_left(self, path: Path) -> float | None:
+        """Return the seconds after which diagnostics count as unchanged; None if the server will publish some."""
+        expected = self._expected.get(path)
+        if expected is None or not (expected.silence_s or (path in self._items and not self._names_versions)):
+            return None
+        return expected.since + max(expected.silence_s, _SILENCE_S, 3 * self._longest_s) - _now()
 
     async def _quiet(self) -> None:
         while True:
@@ -135,13 +180,19 @@ class PublishedDiagnostics:
             if count == self._count:
                 return
 
-    async def _next(self) -> None:
+    async def _next(self, seconds: float | None) -> None:
         self._changed.clear()
-        await self._changed.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
 
     def _wake(self) -> None:
         self._count += 1
         self._changed.set()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def path_of(uri: str) -> Path | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from lsprotocol import types
@@ -17,6 +17,10 @@ from tools.lsp.wire import Client
 
 MAX_OPEN = 50
 """Number of files that are open at the same time; the one not used for longest is closed first."""
+_CHANGED_FILES_S = 1.0
+"""Seconds until a server has published the diagnostics of open files that a change of others affects."""
+_NEW_FILES_S = 2.5
+"""The same after files were created or deleted: pyright lists all files anew after a second or two."""
 
 
 class Document(Struct):
@@ -74,11 +78,13 @@ class Documents:
                 except WorkspaceError:
                     continue
 
-    def changed(self, changes: Iterable[tuple[Path, bool]]) -> None:
-        """Announce files that changed on disk, each with True if it is new."""
-        kinds = {True: types.FileChangeType.Created, False: types.FileChangeType.Changed}
-        events = [types.FileEvent(uri=path.as_uri(), type=kinds[is_new]) for path, is_new in changes]
-        self._client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changes=events))
+    def announce(self, events: Sequence[types.FileEvent]) -> None:
+        """Announce files that have changed on disk, which may change the diagnostics of open ones."""
+        if events:
+            self._client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changes=events))
+            is_set_changed = any(each.type != types.FileChangeType.Changed for each in events)
+            for path, document in self.open.items():
+                self._published.expect(path, document.version, _NEW_FILES_S if is_set_changed else _CHANGED_FILES_S)
 
     def _sent(self, path: Path, document: Document | None, text: str) -> Document:
         client = self._client

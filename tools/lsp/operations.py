@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from lsprotocol import types
@@ -14,15 +17,19 @@ from harness.workspace.workspace import Workspace
 from tools.lsp.connection import Connection
 from tools.lsp.diagnostics import Problem, path_of, problems_of
 from tools.lsp.documents import Document
+from tools.lsp.requested_diagnostics import requested_diagnostics, returns_diagnostics
 from tools.lsp.text_positions import Lines, Spot, find_symbol
 
 MAX_LISTED = 100
 """Number of entries of a result."""
 _MAX_SYMBOLS = 300
 _MAX_DEPTH = 4
+_FENCE = re.compile(r"^```.*\n?", re.MULTILINE)
 _MAX_HOVER_CHARS = 6000
 _LONGEST_LINE = 200
-_DIAGNOSTICS_S = 15.0
+_WITH_VARIABLES = (types.SymbolKind.Function, types.SymbolKind.Method, types.SymbolKind.Constructor)
+_VARIABLES = (types.SymbolKind.Variable, types.SymbolKind.Constant)
+_DIAGNOSTICS_S = 30.0
 
 
 class Target(Struct, frozen=True):
@@ -66,6 +73,63 @@ async def references(connection: Connection, target: Target, workspace: Workspac
     return await _listed(_places(found or ()), workspace)
 
 
+async def implementations(connection: Connection, target: Target, workspace: Workspace) -> Listing:
+    """Return the places that implement an interface or override a method."""
+    require(connection, connection.capabilities.implementation_provider, "implementations")
+    document, position = await position_of(connection, target, workspace)
+    params = types.ImplementationParams(document, position)
+    found = await connection.ask(lambda: connection.client.text_document_implementation_async(params))
+    items = found if isinstance(found, Sequence) else [found] if found is not None else []
+    return await _listed(_places(items), workspace)
+
+
+async def incoming_calls(connection: Connection, target: Target, workspace: Workspace) -> Listing:
+    """Return the calls of a function, each with the function that contains it."""
+    calls: list[tuple[str, int, str]] = []
+    for item in await _call_items(connection, target, workspace):
+        params = types.CallHierarchyIncomingCallsParams(item)
+        found = await connection.ask(partial(connection.client.call_hierarchy_incoming_calls_async, params))
+        for call in found or ():
+            name = _named(call.from_, workspace)
+            calls += ((call.from_.uri, each.start.line, name) for each in call.from_ranges)
+    return _listed_calls(calls, workspace)
+
+
+async def outgoing_calls(connection: Connection, target: Target, workspace: Workspace) -> Listing:
+    """Return the functions that a function calls."""
+    calls: list[tuple[str, int, str]] = []
+    for item in await _call_items(connection, target, workspace):
+        params = types.CallHierarchyOutgoingCallsParams(item)
+        found = await connection.ask(partial(connection.client.call_hierarchy_outgoing_calls_async, params))
+        for call in found or ():
+            calls.append((call.to.uri, call.to.selection_range.start.line, _named(call.to, workspace)))
+    return _listed_calls(calls, workspace)
+
+
+def _listed_calls(calls: Iterable[tuple[str, int, str]], workspace: Workspace) -> Listing:
+    rows = [_row(uri, line, name, workspace) for uri, line, name in sorted(calls)]
+    return Listing(rows[:MAX_LISTED], len(rows))
+
+
+async def _call_items(
+    connection: Connection, target: Target, workspace: Workspace
+) -> Sequence[types.CallHierarchyItem]:
+    require(connection, connection.capabilities.call_hierarchy_provider, "calls")
+    document, position = await position_of(connection, target, workspace)
+    params = types.CallHierarchyPrepareParams(document, position)
+    return await connection.ask(lambda: connection.client.text_document_prepare_call_hierarchy_async(params)) or ()
+
+
+PLACES: Mapping[str, tuple[str, Callable[[Connection, Target, Workspace], Awaitable[Listing]]]] = {
+    "definition": ("definitions", definition),
+    "references": ("references", references),
+    "implementations": ("implementations", implementations),
+    "incoming_calls": ("incoming calls", incoming_calls),
+    "outgoing_calls": ("outgoing calls", outgoing_calls),
+}
+"""Operations that list places of a symbol, each with a noun for them."""
+
+
 async def hover(connection: Connection, target: Target, workspace: Workspace) -> str:
     """Return type and documentation of a symbol; empty if the server knows none."""
     require(connection, connection.capabilities.hover_provider, "hover texts")
@@ -76,7 +140,8 @@ async def hover(connection: Connection, target: Target, workspace: Workspace) ->
         return ""
     parts = [found.contents] if isinstance(found.contents, (str, types.MarkupContent)) else found.contents
     parts = [parts] if isinstance(parts, types.MarkedStringWithLanguage) else parts
-    text = "\n\n".join(each if isinstance(each, str) else each.value for each in parts).strip()
+    text = "\n\n".join(each if isinstance(each, str) else each.value for each in parts)
+    text = _FENCE.sub("", text).strip()
     cut = f"{text[:_MAX_HOVER_CHARS]}\n[{len(text):,} characters in total]" if len(text) > _MAX_HOVER_CHARS else text
     return escape_controls(cut)
 
@@ -99,11 +164,9 @@ async def workspace_symbols(connection: Connection, query: str, workspace: Works
     found = await connection.ask(lambda: connection.client.workspace_symbol_async(params)) or ()
     entries: list[str] = []
     for each in found:
-        path = path_of(each.location.uri)
-        line = each.location.range.start.line + 1 if isinstance(each.location, types.Location) else 1
+        line = each.location.range.start.line if isinstance(each.location, types.Location) else 0
         inside = f" in {each.container_name}" if each.container_name else ""
-        shown = workspace.display(path) if path else each.location.uri
-        entries.append(_one_line(f"{shown}:{line}: {_kind(each.kind)} {each.name}{inside}"))
+        entries.append(_row(each.location.uri, line, f"{_kind(each.kind)} {each.name}{inside}", workspace))
     return Listing(entries[:MAX_LISTED], len(entries))
 
 
@@ -121,12 +184,24 @@ async def diagnostics(connection: Connection, path: Path, workspace: Workspace) 
 
 
 async def known_diagnostics(connection: Connection, workspace: Workspace) -> dict[Path, tuple[Problem, ...]]:
-    """Return the diagnostics of all files that the server has checked, open files as they are now."""
+    """Return the diagnostics of all files that the server has checked, open files as they are now.
+
+    Raises:
+        LanguageServerError: The server failed.
+    """
     await synchronize(connection, workspace)
-    for path in list(connection.documents.open):
-        await diagnostics(connection, path, workspace)
     published = connection.published
-    return {path: problems_of(published.known(path), connection.name) for path in published.paths}
+    found = {path: problems_of(published.known(path), connection.name) for path in published.paths}
+    try:
+        async with asyncio.timeout(_DIAGNOSTICS_S):
+            for path, document in list(connection.documents.open.items()):
+                items = await current_diagnostics(connection, path, document, _DIAGNOSTICS_S)
+                if items is None:
+                    raise TimeoutError
+                found[path] = problems_of(items, connection.name)
+    except TimeoutError as error:
+        raise connection.failure(f"sent no diagnostics within {_DIAGNOSTICS_S:g} s") from error
+    return found
 
 
 async def current_diagnostics(
@@ -137,13 +212,9 @@ async def current_diagnostics(
     Raises:
         LanguageServerError: The server failed.
     """
-    if connection.capabilities.diagnostic_provider is None:
-        return await connection.published.current(path, timeout_s)
-    params = types.DocumentDiagnosticParams(types.TextDocumentIdentifier(document.uri))
-    report = await connection.ask(lambda: connection.client.text_document_diagnostic_async(params), timeout_s)
-    items = report.items if isinstance(report, types.RelatedFullDocumentDiagnosticReport) else ()
-    # A server that answers requests may publish what a compiler reports.
-    return [*items, *connection.published.known(path)]
+    if returns_diagnostics(connection):
+        return await requested_diagnostics(connection, path, document.uri, timeout_s)
+    return await connection.published.current(path, timeout_s)
 
 
 def require(connection: Connection, capability: object, what: str) -> None:
@@ -163,6 +234,7 @@ async def opened(connection: Connection, path: Path, workspace: Workspace) -> Do
         WorkspaceError: The file cannot be read.
     """
     async with connection.lock:
+        await connection.announce_changes()
         document = await connection.documents.sync(path, workspace)
         await connection.documents.sync_all(workspace)
         return document
@@ -171,6 +243,7 @@ async def opened(connection: Connection, path: Path, workspace: Workspace) -> Do
 async def synchronize(connection: Connection, workspace: Workspace) -> None:
     """Send the server the open files as they are on disk now."""
     async with connection.lock:
+        await connection.announce_changes()
         await connection.documents.sync_all(workspace)
 
 
@@ -236,15 +309,35 @@ class _Texts:
 def _symbol_lines(
     found: Sequence[types.DocumentSymbol] | Sequence[types.SymbolInformation], depth: int
 ) -> Iterator[str]:
-    for each in found:
+    for each in sorted(found, key=_line):
         if isinstance(each, types.SymbolInformation):
-            yield _one_line(f"{each.location.range.start.line + 1}: {_kind(each.kind)} {each.name}")
+            yield _one_line(f"{_line(each)}: {_kind(each.kind)} {each.name}")
             continue
         detail = f" {each.detail}" if each.detail else ""
-        line = each.selection_range.start.line + 1
-        yield "  " * depth + _one_line(f"{line}: {_kind(each.kind)} {each.name}{detail}")
+        yield "  " * depth + _one_line(f"{_line(each)}: {_kind(each.kind)} {each.name}{detail}")
         if depth < _MAX_DEPTH:
-            yield from _symbol_lines(each.children or (), depth + 1)
+            # Some servers list all local variables.
+            is_code = each.kind in _WITH_VARIABLES
+            inner = (child for child in each.children or () if not (is_code and child.kind in _VARIABLES))
+            yield from _symbol_lines(list(inner), depth + 1)
+
+
+def _line(symbol: types.DocumentSymbol | types.SymbolInformation) -> int:
+    """Return the line of a symbol, from 1."""
+    span = symbol.location.range if isinstance(symbol, types.SymbolInformation) else symbol.selection_range
+    return span.start.line + 1
+
+
+def _named(item: types.CallHierarchyItem, workspace: Workspace) -> str:
+    # Modules are named by their paths.
+    name = workspace.display(Path(item.name)) if item.name.startswith("/") else item.name
+    return f"{_kind(item.kind)} {name}"
+
+
+def _row(uri: str, line: int, text: str, workspace: Workspace) -> str:
+    """Return a place with a text; `line` counts from 0."""
+    path = path_of(uri)
+    return _one_line(f"{workspace.display(path) if path else uri}:{line + 1}: {text}")
 
 
 def _kind(kind: types.SymbolKind) -> str:

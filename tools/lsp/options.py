@@ -35,16 +35,24 @@ class LanguageServer(Struct, frozen=True, forbid_unknown_fields=True):
     """Patterns of names of files in the root folder of a project."""
     runs_code: bool = False
     """True if it may run code of the project."""
+    needs: str = ""
+    """File without which the program is too old, relative to its folder; links to the program are resolved."""
     options: JsonObject = {}
     """Initialization options; a server that asks for its configuration receives them as well."""
+    settings: JsonObject = {}
+    """Configuration, if it differs from the initialization options."""
+    env: dict[str, str] = {}
+    """More environment variables."""
+    start_s: float = 0.0
+    """Seconds for the handshake; 0 = the default."""
 
     def has_marker(self, names: Iterable[str]) -> bool:
         """Return True if one of the names in a folder marks it as a root."""
         return any(fnmatchcase(name, marker) for name in names for marker in self.root_markers)
 
     def setting(self, section: str) -> JsonValue:
-        """Return the part of `options` that a server asks for; None if absent."""
-        value: JsonValue = self.options
+        """Return the part of the configuration that a server asks for; None if absent."""
+        value: JsonValue = self.settings or self.options
         for key in filter(None, section.split(".")):
             value = value.get(key) if isinstance(value, dict) else None
         return value or None
@@ -90,6 +98,8 @@ class LspOptions(Struct, frozen=True):
 
     diagnostics_after_edits: bool = True
     """True to check files after an edit."""
+    edit_wait_s: float = 1.5
+    """Seconds that an edit waits for diagnostics; those that come later are reported after the next edit."""
     own: tuple[LanguageServer, ...] = ()
     """Servers of the configuration; they precede the known ones and replace those of the same name."""
     disabled: tuple[str, ...] = ()
@@ -127,8 +137,8 @@ class MissingTrust(Struct, frozen=True):
     """The server."""
 
 
-def find_program(name: str, root: Path, workspace: Path, options: LspOptions) -> str:
-    """Return the path of a program; empty if absent. Looks at the disk.
+def find_program(server: LanguageServer, root: Path, workspace: Path, options: LspOptions) -> str:
+    """Return the path of the program of a server; empty if absent or too old. Looks at the disk.
 
     Programs in the workspace are found only if the folder is trusted.
     """
@@ -141,7 +151,9 @@ def find_program(name: str, root: Path, workspace: Path, options: LspOptions) ->
         searched = os.pathsep.join((*own, searched))
     else:
         searched = os.pathsep.join(safe_path(searched, str(workspace.resolve())))
-    return shutil.which(name, path=searched) or ""
+    program = shutil.which(server.command[0], path=searched) or ""
+    is_usable = program and (not server.needs or (Path(program).resolve().parent / server.needs).exists())
+    return program if is_usable else ""
 
 
 def servers_for(path: Path, workspace: Path, options: LspOptions) -> Iterator[FoundServer | MissingTrust]:
@@ -150,7 +162,7 @@ def servers_for(path: Path, workspace: Path, options: LspOptions) -> Iterator[Fo
     for server in options.servers:
         if not server.language_id(path) or served.intersection(server.languages):
             continue
-        program = find_program(server.command[0], server.root_of(path, workspace), workspace, options)
+        program = find_program(server, server.root_of(path, workspace), workspace, options)
         if not program:
             continue
         served.update(server.languages)
@@ -160,5 +172,5 @@ def servers_for(path: Path, workspace: Path, options: LspOptions) -> Iterator[Fo
 
 def installed_servers(workspace: Path, options: LspOptions) -> list[FoundServer]:
     """Return all servers whose program is found. Looks at the disk."""
-    found = ((each, find_program(each.command[0], workspace, workspace, options)) for each in options.servers)
+    found = ((each, find_program(each, workspace, workspace, options)) for each in options.servers)
     return [FoundServer(server, program) for server, program in found if program]

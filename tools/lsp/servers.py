@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_CRASHES = 3
-"""Unexpected ends of a server after which it is not started again."""
+"""Unexpected ends of a server, one soon after the other, after which it is not started again."""
+_STABLE_S = 600.0
+"""Seconds of work after which earlier unexpected ends do not count."""
 _CLOSE_S = 5.0
 
 _Key: TypeAlias = tuple[str, Path]
@@ -41,6 +43,8 @@ class _Running(Struct):
     """Stops the server when it was not used for long."""
     is_stopped: bool = False
     """True if this program stops it."""
+    since: float = 0.0
+    """Time of the loop when it was started."""
 
 
 class LanguageServers:
@@ -51,6 +55,8 @@ class LanguageServers:
         self._version = version
         self._running: dict[_Key, _Running] = {}
         self._crashes: dict[_Key, int] = {}
+        self._last_crash: dict[_Key, str] = {}
+        """Reasons why servers ended that have to be started again."""
         self._starting = asyncio.Lock()
 
     async def for_file(self, path: Path, workspace: Path) -> list[Connection]:
@@ -74,10 +80,7 @@ class LanguageServers:
             return usable
         held = [each.server.name for each in found if isinstance(each, MissingTrust)]
         if held:
-            raise LanguageServerError(
-                f"The language server {held[0]} may run code of the project, so it starts only in a folder that the "
-                "user trusts; the user can do that with /trust."
-            )
+            raise _untrusted(held[0])
         names = [each.command[0] for each in self.options.servers if each.language_id(path)]
         known = f"; cinch looks for {', '.join(names)} on PATH" if names else ""
         raise LanguageServerError(f"No language server for {path.name} is installed{known}.")
@@ -88,24 +91,27 @@ class LanguageServers:
         Raises:
             LanguageServerError: There are none, or all fail.
         """
-        running = [each.connection for each in self._running.values() if not each.connection.has_ended]
-        own = [each for each in running if _is_within(each.launch.root, workspace)]
+        running = [each for each in self._running.values() if not each.connection.has_ended]
+        own = [each for each in running if _is_within(each.connection.launch.root, workspace)]
         if own:
-            return await _all_ready([self._ready(each) for each in own])
+            for each in own:
+                self._touch(each)
+            return await _all_ready([self._ready(each.connection) for each in own])
         found = await asyncio.to_thread(self._suitable, workspace)
         if not found:
             raise LanguageServerError("No language server runs yet; give the path of a file in the language.")
-        return await _all_ready([self.start(each, workspace, workspace) for each in found])
+        usable = [each for each in found if self.options.is_trusted() or not each.server.runs_code]
+        if not usable:
+            raise _untrusted(found[0].server.name)
+        return await _all_ready([self.start(each, workspace, workspace) for each in usable])
 
     def _suitable(self, workspace: Path) -> list[FoundServer]:
         names = names_in(workspace)
         served: set[str] = set()
         suitable: list[FoundServer] = []
         for each in installed_servers(workspace, self.options):
-            server = each.server
-            is_held = server.runs_code and not self.options.is_trusted()
-            if not is_held and server.has_marker(names) and not served.intersection(server.languages):
-                served.update(server.languages)
+            if each.server.has_marker(names) and not served.intersection(each.server.languages):
+                served.update(each.server.languages)
                 suitable.append(each)
         return suitable
 
@@ -119,7 +125,9 @@ class LanguageServers:
         async with self._starting:
             running = self._alive(key)
             if running is None:
+                crash = self._last_crash.pop(key, "")
                 running = self._running[key] = await self._started(found, root, workspace)
+                running.connection.restart_note = f"[{crash} It has been restarted.]" if crash else ""
         self._touch(running)
         return await self._ready(running.connection)
 
@@ -154,7 +162,9 @@ class LanguageServers:
         del self._running[key]
         if running.is_stopped:
             return None
-        self._crashes[key] = self._crashes.get(key, 0) + 1
+        is_stable = asyncio.get_running_loop().time() - running.since > _STABLE_S
+        self._crashes[key] = 1 if is_stable else self._crashes.get(key, 0) + 1
+        self._last_crash[key] = running.connection.error
         if self._crashes[key] >= MAX_CRASHES:
             # Kept, so that the next use reports the same.
             self._running[key] = running
@@ -170,7 +180,7 @@ class LanguageServers:
         connection = Connection(Launch(found.server, program, root, self._version))
         task = asyncio.create_task(connection.run())
         task.add_done_callback(_log_error)
-        return _Running(connection, task)
+        return _Running(connection, task, since=asyncio.get_running_loop().time())
 
     def _program(self, found: FoundServer, root: Path, workspace: Path) -> Program:
         # Not before the first server: every start imports this module.
@@ -183,7 +193,7 @@ class LanguageServers:
         if not options.is_trusted():
             searched = safe_path(environment.get("PATH", os.defpath), str(workspace.resolve()))
             environment["PATH"] = os.pathsep.join(searched)
-        return Program((found.program, *found.server.command[1:]), root, environment)
+        return Program((found.program, *found.server.command[1:]), root, {**environment, **found.server.env})
 
     def _touch(self, running: _Running) -> None:
         """Let a server run until it was not used for a while."""
@@ -202,6 +212,13 @@ class LanguageServers:
 def _log_error(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.error("the connection to a language server failed", exc_info=error)
+
+
+def _untrusted(name: str) -> LanguageServerError:
+    return LanguageServerError(
+        f"The language server {name} may run code of the project, so it starts only in a folder that the user trusts; "
+        "the user can do that with /trust."
+    )
 
 
 def _is_within(root: Path, workspace: Path) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from harness.errors import LanguageServerError
-from harness.messages import JsonObject
+from harness.messages import JsonObject, Text
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import ListingView, View
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
     from tools.lsp.operations import Listing, Target
     from tools.lsp.rename import Rename
 
-Operation: TypeAlias = Literal[
-    "definition", "references", "hover", "document_symbols", "workspace_symbols", "diagnostics", "rename"
-]
-_NEED_LINE = ("definition", "references", "hover", "rename")
+_Places: TypeAlias = Literal["definition", "references", "implementations", "incoming_calls", "outgoing_calls"]
+Operation: TypeAlias = Literal[_Places, "hover", "document_symbols", "workspace_symbols", "diagnostics", "rename"]
+_NEED_LINE = (*get_args(_Places), "hover", "rename")
 _NEED_PATH = (*_NEED_LINE, "document_symbols")
 _MAX_PROBLEMS = 100
 _MAX_PLANS = 16
@@ -116,11 +116,12 @@ class LspTool(TypedTool[LspParameters]):
         connections = await (servers.for_file(path, root) if path else servers.for_workspace(root))
         match arguments.operation:
             case "diagnostics":
-                return await _diagnostics(connections, path, workspace)
+                output = await _diagnostics(connections, path, workspace)
             case "rename":
-                return await self._rename(connections, arguments, context)
+                output = await self._rename(connections, arguments, context)
             case _:
-                return await _first(connections, lambda each: _ask(each, arguments, path, workspace))
+                output = await _first(connections, lambda each: _ask(each, arguments, path, workspace))
+        return _with_notes(output, connections)
 
     async def _rename(
         self, connections: Sequence[Connection], arguments: LspParameters, context: ToolContext
@@ -181,17 +182,16 @@ async def _ask(connection: Connection, arguments: LspParameters, path: Path | No
         return _listing(await operations.workspace_symbols(connection, arguments.query, workspace), "symbols")
     target = operations.Target(path, arguments.line, arguments.symbol)
     match arguments.operation:
-        case "definition":
-            return _listing(await operations.definition(connection, target, workspace), "definitions")
-        case "references":
-            return _listing(await operations.references(connection, target, workspace), "references")
         case "document_symbols":
             return _listing(await operations.document_symbols(connection, path, workspace), "symbols")
         case "workspace_symbols":
             return _listing(await operations.workspace_symbols(connection, arguments.query, workspace), "symbols")
-        case _:
+        case "hover":
             text = await operations.hover(connection, target, workspace)
             return ToolOutput.text(text or f"Nothing is known about {arguments.symbol!r} on line {arguments.line}.")
+        case operation:
+            noun, ask = operations.PLACES[operation]
+            return _listing(await ask(connection, target, workspace), noun)
 
 
 def _listing(found: Listing, noun: str) -> ToolOutput:
@@ -249,6 +249,14 @@ async def _diagnostics(connections: Sequence[Connection], path: Path | None, wor
     shown = rows[:_MAX_PROBLEMS]
     text = "\n".join(shown) + (f"\n[{len(shown)} of {len(rows):,}]" if len(rows) > len(shown) else "")
     return ToolOutput.text(text, view=ListingView("Diagnostics", tuple(shown), len(rows)))
+
+
+def _with_notes(output: ToolOutput, connections: Sequence[Connection]) -> ToolOutput:
+    """Return an output with the notes about servers that have been started again."""
+    notes = [each.restart_note for each in connections if each.restart_note]
+    for each in connections:
+        each.restart_note = ""
+    return replace(output, content=(*output.content, *(Text(f"\n{note}") for note in notes))) if notes else output
 
 
 def _files(count: int) -> str:

@@ -48,6 +48,9 @@ _USED_CAPABILITIES = frozenset(
         "workspaceSymbolProvider",
         "renameProvider",
         "diagnosticProvider",
+        "executeCommandProvider",
+        "implementationProvider",
+        "callHierarchyProvider",
     )
 )
 

@@ -133,6 +133,9 @@ class LspSettings(Struct, frozen=True):
     diagnostics_after_edits: Annotated[
         bool, held("report new errors after an edit; the first edit in a language starts its server")
     ] = True
+    edit_wait_s: Annotated[
+        float, held("seconds that an edit waits for new errors; later ones are reported after the next edit", 0)
+    ] = 1.5
     disabled: Annotated[tuple[str, ...], Setting('language servers that are not used, such as "ruff"')] = ()
     idle_s: Annotated[float, held("seconds without use after which a server is stopped", 1)] = 600.0
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from fakes.language_servers import code_tools, raw_server
 from msgspec.structs import replace
 
 from harness.views import DiffView
+from tools.lsp import diagnostics
 from tools.lsp.edit_check import MAX_LINES
 from tools.lsp.options import LanguageServer
 
@@ -20,7 +22,7 @@ def ruff() -> LanguageServer:
 
 
 async def test_edit_reports_only_errors_that_are_new(tmp_path: Path) -> None:
-    async with code_tools(tmp_path, raw_server(mode="lint"), delay_s=10) as tools:
+    async with code_tools(tmp_path, raw_server(mode="lint"), edit_wait_s=10) as tools:
         tools.place.put("a.txt", "bad x\nodd\nend\n")
 
         # The file was not open: its errors before the edit are found out first.
@@ -42,7 +44,7 @@ async def test_edit_reports_only_errors_that_are_new(tmp_path: Path) -> None:
 
 
 async def test_errors_of_a_new_file_are_limited(tmp_path: Path) -> None:
-    async with code_tools(tmp_path, raw_server(mode="lint"), delay_s=10) as tools:
+    async with code_tools(tmp_path, raw_server(mode="lint"), edit_wait_s=10) as tools:
         written = await tools.write("a.txt", "".join(f"bad {number}\n" for number in range(100)))
 
     assert len(written.lines) == 1 + 1 + MAX_LINES + 1
@@ -50,7 +52,7 @@ async def test_errors_of_a_new_file_are_limited(tmp_path: Path) -> None:
 
 
 async def test_errors_that_arrive_late_are_reported_after_the_next_edit(tmp_path: Path) -> None:
-    async with code_tools(tmp_path, raw_server(mode="lint"), delay_s=0) as tools:
+    async with code_tools(tmp_path, raw_server(mode="lint"), edit_wait_s=0) as tools:
         tools.place.put("a.txt", "x\n")
         tools.place.put("b.unknown", "x\n")
         first = await tools.edit("a.txt", "x", "bad")
@@ -65,7 +67,7 @@ async def test_errors_that_arrive_late_are_reported_after_the_next_edit(tmp_path
 @pytest.mark.requires_module("ruff")
 async def test_several_servers_check_an_edit(tmp_path: Path) -> None:
     linter = replace(raw_server("lint", mode="lint"), files={"*.py": "python"}, languages=())
-    async with code_tools(tmp_path, ruff(), linter, delay_s=10) as tools:
+    async with code_tools(tmp_path, ruff(), linter, edit_wait_s=10) as tools:
         tools.place.put("a.py", "x = 1\n")
 
         edited = await tools.edit("a.py", "x = 1", "x = bad")
@@ -85,6 +87,38 @@ async def test_slow_server_delays_an_edit_only_for_a_moment(tmp_path: Path) -> N
 
         assert edited.lines == ["Edited a.txt: 1 place, now line 1."]
         assert tools.check._running
+
+
+async def test_server_that_hangs_delays_only_the_first_edit(tmp_path: Path) -> None:
+    async with code_tools(tmp_path, raw_server(mode="hang"), edit_wait_s=0.5) as tools:
+        tools.place.put("a.txt", "old\n")
+        started = time.monotonic()
+        await tools.edit("a.txt", "old", "new")
+        after_first = time.monotonic()
+        for _ in range(5):
+            await tools.edit("a.txt", "new", "newer new")
+        after_all = time.monotonic()
+
+    assert 0.5 <= after_first - started < 2
+    assert after_all - after_first < 1
+
+
+async def test_server_that_publishes_changes_only_is_not_waited_for_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnostics, "_SILENCE_S", 0.2)
+    async with code_tools(tmp_path, raw_server(mode="lint changes"), edit_wait_s=20) as tools:
+        tools.place.put("a.txt", "good\n")
+
+        started = time.monotonic()
+        harmless = await tools.edit("a.txt", "good", "better")
+        clean = await tools.ask("diagnostics", "a.txt")
+        worse = await tools.edit("a.txt", "better", "bad")
+
+    assert len(harmless.lines) == 1
+    assert clean.text.startswith("No errors")
+    assert worse.lines[2:] == ["a.txt:1: error: bad is bad [raw]"]
+    assert time.monotonic() - started < 15
 
 
 async def test_edit_without_a_server_starts_nothing(tmp_path: Path) -> None:

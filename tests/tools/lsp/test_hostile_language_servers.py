@@ -97,6 +97,19 @@ async def test_server_that_crashes_again_and_again_is_given_up(tmp_path: Path) -
     assert len(pids(log)) == MAX_CRASHES
 
 
+async def test_server_that_crashed_is_started_again_with_a_note(tmp_path: Path) -> None:
+    async with code_tools(tmp_path, raw_server(mode="crash once", marker=str(tmp_path / "marker"))) as tools:
+        crashed = await hover(tools)
+        again, later = await hover(tools), await hover(tools)
+
+    assert crashed == "The language server raw exited with status 3."
+    assert (
+        again
+        == 'at {"line": 0, "character": 0}\n[The language server raw exited with status 3. It has been restarted.]'
+    )
+    assert later == 'at {"line": 0, "character": 0}'
+
+
 async def test_idle_server_is_stopped_and_started_again(tmp_path: Path) -> None:
     log = tmp_path / "pids"
     async with code_tools(tmp_path, raw_server(pid=str(log)), idle_s=0.05) as tools:

@@ -22,6 +22,9 @@ def options(path: Path, *own: LanguageServer, is_trusted: bool = True, disabled:
     return LspOptions(own=own, is_trusted=lambda: is_trusted, environment={"PATH": str(path)}, disabled=disabled)
 
 
+RUFF = LanguageServer({"*.py": "python"}, ("ruff", "server"), "ruff")
+
+
 def chosen(root: Path, use: LspOptions) -> list[str]:
     return [each.server.name for each in servers_for(root / "a.py", root, use)]
 
@@ -49,21 +52,36 @@ def test_programs_of_the_project_need_trust(tmp_path: Path, folder: str) -> None
     root = tmp_path / "project"
     program = install(root / folder, "ruff")
 
-    assert find_program("ruff", root, root, options(tmp_path / "bin")) == str(program)
-    assert find_program("ruff", root, root, options(tmp_path / "bin", is_trusted=False)) == ""
+    assert find_program(RUFF, root, root, options(tmp_path / "bin")) == str(program)
+    assert find_program(RUFF, root, root, options(tmp_path / "bin", is_trusted=False)) == ""
     # Not even if PATH leads into the project.
-    assert find_program("ruff", root, root, options(program.parent, is_trusted=False)) == ""
+    assert find_program(RUFF, root, root, options(program.parent, is_trusted=False)) == ""
+
+
+def test_program_that_is_too_old_is_not_used(tmp_path: Path) -> None:
+    root, package = tmp_path / "project", tmp_path / "package"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ruff").symlink_to(install(package / "bin", "ruff"))
+    server = replace(RUFF, needs="../lib/server.js")
+    before = find_program(server, root, root, options(tmp_path / "bin"))
+    (package / "lib").mkdir()
+    (package / "lib" / "server.js").touch()
+
+    assert before == ""
+    assert find_program(server, root, root, options(tmp_path / "bin")) == str(tmp_path / "bin" / "ruff")
 
 
 async def test_server_that_runs_code_of_the_project_needs_trust(tmp_path: Path) -> None:
-    server = replace(raw_server(), runs_code=True)
+    server = replace(raw_server(), runs_code=True, root_markers=("a.txt",))
     async with code_tools(tmp_path, server, is_trusted=False) as tools:
         tools.place.put("a.txt", "word\n")
 
         asked = await tools.ask("hover", "a.txt", 1, "word")
+        anywhere = await tools.ask("workspace_symbols", query="word")
         edited = await tools.edit("a.txt", "word", "other")
 
         assert "starts only in a folder that the user trusts" in asked.text
+        assert anywhere.text == asked.text
         assert len(edited.lines) == 1
         assert not tools.servers._running
 

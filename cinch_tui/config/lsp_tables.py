@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,14 +89,21 @@ class ConfiguredLanguageServers(Struct, frozen=True):
     """Tables without effect."""
 
 
-def read_language_servers(tables: Iterable[LspTable]) -> ConfiguredLanguageServers:
-    """Return the servers in the tables of all files, weakest first. Those of untrusted files have no effect."""
+def read_language_servers(
+    tables: Iterable[LspTable], plugins: Sequence[LanguageServer] = ()
+) -> ConfiguredLanguageServers:
+    """Return the servers in the tables of all files, and those of plugins.
+
+    Args:
+        tables: The tables, weakest first. Those of untrusted files have no effect.
+        plugins: Servers of plugins, which tables may change.
+    """
     trusted = [table for table in tables if table.is_trusted]
     if not trusted:
-        return ConfiguredLanguageServers()
+        return ConfiguredLanguageServers(tuple(plugins))
     from tools.lsp.options import known_servers  # few users have such tables
 
-    known = {each.name: each for each in known_servers()}
+    known = {each.name: each for each in (*known_servers(), *plugins)}
     merged: dict[str, LanguageServer] = {}
     disabled: dict[str, bool] = {}
     problems: list[str] = []
@@ -110,5 +117,5 @@ def read_language_servers(tables: Iterable[LspTable]) -> ConfiguredLanguageServe
             merged[table.name] = table.applied_to(below)
         except ValueError as error:
             problems.append(f"{table.place}: the language server {table.name} {error}")
-    servers = tuple(reversed(merged.values()))
+    servers = (*reversed(merged.values()), *(each for each in plugins if each.name not in merged))
     return ConfiguredLanguageServers(servers, tuple(name for name, off in disabled.items() if off), tuple(problems))

@@ -168,7 +168,7 @@ def _wanted(source: Preparation, arguments: _Arguments, out: Output) -> Sequence
 
 def _warn_of_programs(contents: Sequence[PluginContents], out: Output) -> None:
     if any(each.runs_programs for each in contents):
-        out.write_text("Hooks and MCP servers run with your rights, without approval of each call.")
+        out.write_text("Hooks, MCP servers and language servers run with your rights, without approval of each call.")
 
 
 def _agrees(question: str, arguments: _Arguments) -> bool:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from extensions.commands import load_commands
 from extensions.hooks.config import HookSource, LoadedHooks, add_hooks
 from extensions.locations import Kind, Root, extension_files
-from extensions.plugins.layout import HOOKS, SERVERS
+from extensions.plugins.layout import HOOKS, LANGUAGE_SERVERS, SERVERS
 from extensions.plugins.manifest import read_object
 from extensions.script_tools import load_scripts
 from extensions.skills import load_skills
@@ -41,24 +41,28 @@ class PluginContents(Struct, frozen=True):
     """Each hook: its event, the calls it applies to, and what it runs."""
     servers: tuple[str, ...] = ()
     """Each MCP server with its command or address."""
+    language_servers: tuple[str, ...] = ()
+    """Each language server with its command and its files."""
     problems: tuple[str, ...] = ()
     """Parts that are not used."""
 
     @property
     def is_empty(self) -> bool:
         """True if the folder contains nothing that a plugin may contain."""
-        return not (any(self.names.values()) or self.hooks or self.tools or self.servers)
+        parts = (*self.names.values(), self.hooks, self.tools, self.servers, self.language_servers)
+        return not any(parts)
 
     @property
     def runs_programs(self) -> bool:
         """True if it runs programs, or connects to servers, without a call of the model."""
-        return bool(self.hooks or self.servers)
+        return bool(self.hooks or self.servers or self.language_servers)
 
     @property
     def counts(self) -> str:
         """Numbers of its parts, on one line."""
         numbers = [(len(names), _TITLES[kind]) for kind, names in self.names.items()]
         numbers += [(len(self.tools), "script tools"), (len(self.hooks), "hooks"), (len(self.servers), "MCP servers")]
+        numbers.append((len(self.language_servers), "language servers"))
         shown = (f"{count} {title if count > 1 else title.removesuffix('s')}" for count, title in numbers if count)
         return ", ".join(shown) or "nothing"
 
@@ -70,6 +74,7 @@ class PluginContents(Struct, frozen=True):
         yield from (f"script tool: {each}" for each in self.tools)
         yield from (f"hook: {each}" for each in self.hooks)
         yield from (f"MCP server: {each}" for each in self.servers)
+        yield from (f"language server: {each}" for each in self.language_servers)
 
 
 def read_contents(folder: Path) -> PluginContents:
@@ -96,6 +101,7 @@ def read_contents(folder: Path) -> PluginContents:
         tuple(_shown(f"{each.name} runs {' '.join(each.command)}") for each in scripts.scripts),
         tuple(_hooks(events)),
         tuple(_servers(folder / SERVERS, problems)),
+        tuple(_language_servers(folder / LANGUAGE_SERVERS, problems)),
         tuple(problems),
     )
 
@@ -117,6 +123,17 @@ def _servers(path: Path, problems: list[str]) -> Iterator[str]:
     imported = parse_servers(path.read_text("utf-8", "replace"), SERVERS)
     problems += map(_shown, imported.problems)
     yield from (_shown(describe_servers([each])) for each in imported.servers)
+
+
+def _language_servers(path: Path, problems: list[str]) -> Iterator[str]:
+    if not path.is_file():
+        return
+    # Imported here because few plugins have language servers.
+    from tools.lsp.plugin_servers import describe_server, parse_servers
+
+    imported = parse_servers(path.read_text("utf-8", "replace"), LANGUAGE_SERVERS)
+    problems += map(_shown, imported.problems)
+    yield from (_shown(describe_server(each)) for each in imported.servers)
 
 
 def _hooks(events: JsonValue) -> Iterator[str]:

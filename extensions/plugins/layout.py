@@ -17,6 +17,8 @@ HOOKS = "hooks/hooks.json"
 """File with the hooks of a plugin."""
 SERVERS = ".mcp.json"
 """File with the MCP servers of a plugin."""
+LANGUAGE_SERVERS = ".lsp.json"
+"""File with the language servers of a plugin."""
 
 
 def arrange(folder: Path, manifest: Manifest) -> list[str]:
@@ -32,10 +34,12 @@ def arrange(folder: Path, manifest: Manifest) -> list[str]:
     for kind, paths in manifest.paths.items():
         missing += [f"{path} does not exist" for path in paths if not (folder / path).exists()]
         _collect(folder, kind, [folder / path for path in paths], is_exclusive=manifest.is_exclusive)
-    files = (each for each in (*manifest.hooks, *manifest.servers) if isinstance(each, str))
+    named = (*manifest.hooks, *manifest.servers, *manifest.language_servers)
+    files = (each for each in named if isinstance(each, str))
     missing += [f"{path} does not exist" for path in files if not (folder / path).exists()]
     _merge_hooks(folder, manifest.hooks)
-    _merge_servers(folder, manifest.servers)
+    _merge_servers(folder / SERVERS, "mcpServers", manifest.servers)
+    _merge_servers(folder / LANGUAGE_SERVERS, "lspServers", manifest.language_servers)
     return [escape_controls(each) for each in missing]
 
 
@@ -93,17 +97,17 @@ def _merge_hooks(folder: Path, more: Sequence[str | JsonObject]) -> None:
     _write(standard, {"hooks": dict(events)})
 
 
-def _merge_servers(folder: Path, more: Sequence[str | JsonObject]) -> None:
-    standard = folder / SERVERS
-    named = _objects(folder, more, standard)
+def _merge_servers(standard: Path, key: str, more: Sequence[str | JsonObject]) -> None:
+    """Write the servers of a manifest to the standard file, where all are below `key`."""
+    named = _objects(standard.parent, more, standard)
     written = [read_object(standard)] if standard.is_file() else []
-    if not named and all("mcpServers" in each for each in written):
+    if not named and all(key in each for each in written):
         return
     servers: JsonObject = {}
     for each in (*written, *named):
-        inner = each.get("mcpServers", each)
+        inner = each.get(key, each)
         servers |= inner if isinstance(inner, dict) else {}
-    _write(standard, {"mcpServers": servers})
+    _write(standard, {key: servers})
 
 
 def _objects(folder: Path, more: Sequence[str | JsonObject], standard: Path) -> list[JsonObject]:

@@ -33,7 +33,6 @@ KEYS: Mapping[Kind, str] = {
 """Keys of paths, by kind of extension."""
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 _UNUSED = {
-    "lspServers": "language servers",
     "themes": "themes",
     "monitors": "monitors",
     "userConfig": "options that the user sets",
@@ -57,6 +56,8 @@ class Manifest(Struct, frozen=True):
     """Paths of files with hooks, and hooks, in addition to `hooks/hooks.json`."""
     servers: tuple[str | JsonObject, ...] = ()
     """Paths of files with MCP servers, and servers, in addition to `.mcp.json`."""
+    language_servers: tuple[str | JsonObject, ...] = ()
+    """Paths of files with language servers, and servers, in addition to `.lsp.json`."""
     is_exclusive: bool = False
     """True if nothing of a kind with paths is used but these."""
     problems: tuple[str, ...] = ()
@@ -90,6 +91,7 @@ def read_manifest(folder: Path, entry: JsonObject | None = None) -> Manifest:
         {kind: found for kind, key in KEYS.items() if (found := _paths(sources, key, problems))},
         _files_or_objects(sources, "hooks", problems),
         _files_or_objects(sources, "mcpServers", problems),
+        _files_or_objects(sources, "lspServers", problems),
         is_exclusive,
         tuple(problems),
     )

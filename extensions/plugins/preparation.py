@@ -90,7 +90,8 @@ class Preparation:
         contents = read_contents(copy)
         if contents.is_empty:
             raise ConfigError(
-                f"{name} is no plugin: it has no skills, commands, subagents, hooks, tools or MCP servers"
+                f"{name} is no plugin: it has no skills, commands, subagents, hooks, tools, MCP servers or language "
+                "servers"
             )
         record = InstalledPlugin("", self._text, offer, commit, manifest.version, manifest.description)
         return PreparedPlugin(name, copy, record, replace(contents, problems=(*problems, *contents.problems)))

@@ -23,6 +23,7 @@ from cinch_tui.print_mode.output import Output
 from cinch_tui.subcommands.plugin import HELP, run
 from harness.errors import ConfigError
 
+FOO = {"command": "foo-lsp", "extensionToLanguage": {".foo": "foo"}}
 HOOKS = {
     "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/check.sh"}]}]
 }
@@ -124,7 +125,7 @@ def test_plugin_is_shown_and_added_after_a_yes(user: User, monkeypatch: pytest.M
         "  script tool: dust runs dust --all",
         "  hook: PreToolUse (Bash) runs ${CLAUDE_PLUGIN_ROOT}/check.sh",
         "  MCP server: starts broom: ${CLAUDE_PLUGIN_ROOT}/broom ${TOKEN} (reads $CLAUDE_PLUGIN_ROOT, $TOKEN)",
-        "Hooks and MCP servers run with your rights, without approval of each call.",
+        "Hooks, MCP servers and language servers run with your rights, without approval of each call.",
         "added tidy, from the next start",
     ]
     assert "1 skill, 1 command, 1 subagent, 1 script tool, 1 hook, 1 MCP server" in user.run("list")
@@ -277,7 +278,8 @@ def test_what_a_manifest_names_elsewhere_is_used(user: User):
                 "skills": "./packs",
                 "hooks": HOOKS,
                 "mcpServers": {"inline": {"url": "https://mcp.example"}},
-                "lspServers": {},
+                "lspServers": ["./servers/foo.json", {"bar": {**FOO, "command": "bar"}}],
+                "monitors": "./monitors.json",
             },
             "commands/two.md": "Two.",
             "extra/one.md": "One.",
@@ -285,16 +287,22 @@ def test_what_a_manifest_names_elsewhere_is_used(user: User):
             "packs/sweep/SKILL.md": skill("sweep"),
             "hooks/hooks.json": {"hooks": {"Stop": HOOKS["PreToolUse"]}},
             ".mcp.json": {"flat": {"command": "flat"}},
+            ".lsp.json": {"flat": {**FOO, "command": "flat"}},
+            "servers/foo.json": {"foo": {**FOO, "args": ["--stdio"]}},
         },
     )
 
-    assert "note: language servers are not used" in user.run("add", "./odd", "--yes")
+    assert "note: monitors are not used" in user.run("add", "./odd", "--yes")
     shown = user.run("show", "odd")
 
     assert "commands: deep:three, one, two" in shown
     assert "skills: sweep" in shown
     assert all(f"hook: {event}" in shown for event in ("Stop", "PreToolUse"))
     assert all(f"{name}" in shown for name in ("starts flat", "connects inline"))
+    assert all(
+        f"language server: {name}" in shown
+        for name in ("flat runs flat for *.foo", "foo runs foo-lsp --stdio for *.foo", "bar runs bar for *.foo")
+    )
 
 
 async def test_mistakes_in_a_plugin_are_shown_when_it_is_added_only(user: User):

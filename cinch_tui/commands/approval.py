@@ -81,10 +81,6 @@ async def trust(host: CommandHost, argument: str) -> None:
         return
     options = session.options
     files, state = await asyncio.to_thread(folder_state, options, session.assembly.workspace.root)
-    if not files.found:
-        lines = (f"There is nothing to trust: {files.root} has no files that change how cinch works.", *files.problems)
-        host.notice("\n".join(lines))
-        return
     if argument and not state.is_trusted:
         host.notice("This folder is not trusted.")
         return

@@ -91,15 +91,14 @@ def _trust(cwd: Path, out: Output) -> None:
     files = inventory(cwd, paths.config_file)
     for problem in files.problems:
         out.write_text(problem)
-    if not files.found:
-        raise ConfigError(f"nothing to trust: {files.root} has no instructions and no .cinch/config.toml")
     try:
         TrustStore(paths.trust_file).trust(files)
     except ValueError as error:
         raise ConfigError(str(error)) from error
     except OSError as error:
         raise ConfigError(f"{paths.trust_file}: cannot be written: {error.strerror}") from error
-    out.write_text(f"{files.root} is trusted, until a file that can run code or loosen permissions changes. It has:")
+    contents = "It has:" if files.found else "It has no files that change how cinch works."
+    out.write_text(f"{files.root} is trusted, until a file that can run code or loosen permissions changes. {contents}")
     for each in files.found:
         out.write_text(f"  {files.label(each.path)}: {each.kind} · {one_line_name(each.summary)}")
         if each.kind == "configuration":

@@ -122,10 +122,14 @@ def state_question(options: Options, files: Inventory, trust: FolderTrust) -> Tr
     if imports is None:
         choices.append(_IMPORT)
     choices += [revoke] if trust.is_trusted else []
-    return TrustQuestion(files, trust, title, _RISK, rows, tuple(choices))
+    return TrustQuestion(files, trust, title, _RISK if files.found else _NO_FILES, rows, tuple(choices))
 
 
 _RISK = "These files change how cinch works: they can instruct the model, run programs and loosen permissions."
+_NO_FILES = (
+    "It has no files that change how cinch works. In a trusted folder, language servers may run code of the project, "
+    "and instructions that are added later apply."
+)
 _IMPORT = TrustChoice("import", "Trust, and import Claude Code's rules", "also in other trusted folders")
 
 

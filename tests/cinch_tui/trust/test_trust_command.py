@@ -175,11 +175,13 @@ def test_many_harmless_unused_files_are_one_row(tmp_path: Path, monkeypatch: pyt
     )
 
 
-async def test_folder_without_files_has_nothing_to_trust(tmp_path: Path) -> None:
+async def test_folder_without_files_can_be_trusted_for_language_servers(tmp_path: Path) -> None:
     app = chat(tmp_path)
     async with app.run_test() as pilot:
         await ready(pilot, app)
         await command(pilot, "/trust")
-        await until(pilot, lambda: notices(app))
+        question = await answer(pilot, app, "2")
+        await until(pilot, lambda: app.controller.assembly.language_servers.is_trusted)
 
-    assert notices(app)[-1].startswith("There is nothing to trust: ")
+    assert "language servers may run code of the project" in question
+    assert notices(app)[-1].startswith("This folder is trusted.")

@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 
 START_S = 60.0
 """Seconds for the handshake; servers for Java take long."""
-REQUEST_S = 30.0
-"""Seconds for a request."""
+REQUEST_S = 60.0
+"""Seconds for a request; the first one about all files of a project may take long."""
 _BUSY = (types.LSPErrorCodes.ContentModified.value, types.LSPErrorCodes.ServerCancelled.value)
 """Errors of a server that is loading a project."""
 _RETRY_S = 0.3

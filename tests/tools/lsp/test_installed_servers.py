@@ -111,9 +111,11 @@ async def errors_of_commands(tools: CodeTools, user: str, used: str, changed: st
     text = path.read_text()
     assert (await tools.ask("diagnostics", user)).text.startswith("No errors or warnings")
     async with asyncio.timeout(30):
-        # A server may register what it watches after its first answer.
-        while not all(each.watched.is_active for each in await tools.servers.for_workspace(tools.place.root.resolve())):
-            await asyncio.sleep(0.05)
+        # A server may register what it watches after its first answer; then it is known how the files are.
+        for each in await tools.servers.for_workspace(tools.place.root.resolve()):
+            while not each.watched.is_active:
+                await asyncio.sleep(0.05)
+            assert await each.watched.changes() == []
     texts: list[str] = []
     for content in (changed, "", text):
         path.write_text(content) if content else path.unlink()

@@ -28,9 +28,6 @@ class Execution(Struct, frozen=True):
 
     concurrency: Concurrency = "parallel"
     """Calls to run at the same time."""
-    priority: Callable[[ToolCall], int] | None = None
-    """Returns the priority of a call; those of a higher one end before others of the same reply begin. None: no order.
-    """
     timeout: float | None = None
     """Time limit per call in seconds; None: unlimited.
 
@@ -47,6 +44,9 @@ class Execution(Struct, frozen=True):
     """Maximum number of cached results; 0 disables the cache."""
     cache_turns: int = 10
     """Number of turns that a result stays in the cache."""
+    priority: Callable[[ToolCall], int] | None = None
+    """Returns the priority of a call; those of a higher one end before others of the same reply begin. None: no order.
+    """
 
     def timeout_for(self, tool_name: str, level: RiskLevel) -> float | None:
         """Return the time limit in seconds of a call of `tool_name` with a risk of this `level`, or None."""

@@ -55,7 +55,7 @@ async def test_calls_begin_after_those_they_depend_on_and_answer_in_call_order(m
 async def test_calls_of_a_higher_priority_end_before_others_begin(make_agent, record, priorities, calls, starts):
     execution = Execution(
         "sequential" if "no number" in priorities.values() else "parallel",
-        lambda call: int(priorities.get(call.name, 0)),
+        priority=lambda call: int(priorities.get(call.name, 0)),
     )
     agent = make_agent(Reply(tuple(calls)), "done", tools=STEPS, execution=execution)
     happened = record(agent)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from cinch_tui.config.config import Layer
@@ -14,7 +13,7 @@ from harness.approval.store import RuleStore, WrittenRule
 from harness.errors import ConfigError
 from harness.permissions import READ, SHELL, WRITE, Level, Rule, RuleKey, RuleSource
 from harness.ports.interaction import NonInteractive
-from harness.ports.tool import Tool
+from harness.ports.tool import REPLACED_TOOLS, Tool, is_tool_allowed
 from harness.risk import Risk
 from harness.session.paths import project_dir
 from harness.user_requests import AllowOnce, Approval, ApprovalRequest
@@ -130,11 +129,14 @@ def ineffective_rules(rules: Iterable[Rule], tools: Set[str]) -> Iterator[str]:
 
 
 def is_enabled(tool: Tool, settings: Settings) -> bool:
-    """Return True if the settings offer a tool. The name of an optional tool adds it and excludes no other."""
-    enabled, disabled = settings.tools.enabled, settings.tools.disabled
-    if any(fnmatchcase(tool.name, pattern) for pattern in disabled):
+    """Return True if the settings offer a tool. The name of an optional tool adds it and excludes no other.
+
+    `apply_patch` is added with the tools that it replaces, for the models that are offered it; see
+    `cinch_tui.assembly.dialects`.
+    """
+    name, enabled, disabled = tool.name, settings.tools.enabled, settings.tools.disabled
+    if name in OPTIONAL_TOOLS and name not in enabled and name not in REPLACED_TOOLS:
         return False
-    if tool.name in OPTIONAL_TOOLS:
-        return tool.name in enabled
-    patterns = [pattern for pattern in enabled if pattern not in OPTIONAL_TOOLS]
-    return not patterns or any(fnmatchcase(tool.name, pattern) for pattern in patterns)
+    # With the patterns of the others alone, an optional tool is one that its replaced tools add.
+    patterns = [each for each in enabled if each not in OPTIONAL_TOOLS or each == name]
+    return is_tool_allowed(name, patterns or None, disabled)

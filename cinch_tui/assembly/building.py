@@ -14,7 +14,7 @@ from cinch_tui.agent_hooks import AgentHooks
 from cinch_tui.api_keys.key_store import KeyStore
 from cinch_tui.api_tools import ApiTools
 from cinch_tui.assembly.assembly import Assembly, use_instructions
-from cinch_tui.assembly.dialects import CATS, chosen_dialect, dialect_name
+from cinch_tui.assembly.dialects import CATS, PATCH, chosen_dialect, dialect_name
 from cinch_tui.assembly.folder import Folder, read_folder
 from cinch_tui.assembly.skill_access import SkillAccess
 from cinch_tui.assembly.subagent_roles import SubagentRoles
@@ -141,7 +141,7 @@ async def _build(options: Options, settings: Settings, user: UserInteraction, mo
         fallback=fallback.models,
         compact_model=next(iter(summarizers.models), None),
         spill_dir=spill_dir,
-        dialect=chosen_dialect(settings.tools.dialect, model.spec),
+        dialect=chosen_dialect(settings.tools.dialect, model.spec, offers_patch=PATCH in settings.tools.enabled),
         get_reminders=reminders,
         get_instructions=path_instructions,
     )

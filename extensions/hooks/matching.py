@@ -16,6 +16,7 @@ from harness.approval.places import Places
 from harness.approval.rules import parse_rule
 from harness.errors import ConfigError
 from harness.permissions import SHELL, Rule
+from harness.ports.tool import REPLACED_TOOLS
 from harness.risk import Risk
 
 _NAMES = re.compile(r"[\w\s,|-]+")
@@ -26,10 +27,11 @@ _CONDITION = re.compile(r"(?P<tool>[\w-]+)(?P<pattern>\(.*\))?", re.DOTALL)
 
 @cache
 def names_of(tool: str) -> frozenset[str]:
-    """Return the names of a tool that matchers may use: that of cinch, and those of Claude Code."""
+    """Return the names of a tool that matchers may use: those of cinch and Claude Code, also of tools it replaces."""
     # Its tools for notebooks change cells, which no tool of cinch does.
     named = (name for name, each in CLAUDE_TOOLS.items() if tool in each.tools and not name.startswith("Notebook"))
-    return frozenset((tool, *named))
+    replaced = (names_of(each) for each in REPLACED_TOOLS.get(tool, ()))
+    return frozenset((tool, *named)).union(*replaced)
 
 
 def matches(handler: HookHandler, names: Collection[str]) -> bool:

@@ -33,7 +33,11 @@ def claude_call(tool: str, arguments: JsonObject, root: Path, risk: Risk | None 
     """
     if risk is not None and claude_name(risk.rule_name) != risk.rule_name:
         tool = risk.rule_name
-        arguments = {"command": risk.subject, **arguments} if tool == SHELL else arguments
+        if tool == SHELL:
+            arguments = {"command": risk.subject, **arguments}
+        elif len(set(risk.paths)) == 1:
+            # Such as a patch, which names its file in its text.
+            arguments = {"path": risk.paths[0], **arguments}
     name = _name(tool, arguments)
     theirs = {ours: key for key, ours in _names(name).items()}
     given: JsonObject = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -14,6 +13,7 @@ from harness.agent.tool_filter import ALWAYS_OFFERED
 from harness.events import CompactionTrigger
 from harness.messages import AssistantMessage, Message, ToolCall, UserMessage
 from harness.ports.hooks import Block, Hooks, Inject, Stop, TurnVerdict
+from harness.ports.tool import is_tool_allowed
 
 
 class ChosenTask(Struct, frozen=True):
@@ -135,7 +135,7 @@ def _is_new(messages: Sequence[Message], prompt: UserMessage) -> bool:
 
 def allows_tool(task: TaskType, name: str) -> bool:
     """Return True if runs of a task type may use a tool; those that only concern the conversation always may."""
-    return not task.tools or any(fnmatchcase(name, pattern) for pattern in (*task.tools, *ALWAYS_OFFERED))
+    return not task.tools or is_tool_allowed(name, (*task.tools, *ALWAYS_OFFERED))
 
 
 def message_for(chosen: ChosenTask) -> str:

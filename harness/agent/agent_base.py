@@ -63,6 +63,7 @@ class AgentBase:
             ),
             max_tokens=options.max_tokens,
             jobs=Jobs(self.publish, self.inbox.news),
+            dialect=options.dialect,
         )
         self._initial = copy(self.state)
         self._bus = Bus(self.identity.session_id)

@@ -89,7 +89,7 @@ class _ModelCall:
 
     async def reply(self) -> AssistantMessage:
         try:
-            self._model = self._choose()
+            self._use(self._choose())
             with as_stream_error("the tools could not be listed"):
                 self._run.filter_tools()
             await self._build_context()
@@ -152,11 +152,14 @@ class _ModelCall:
     async def _take(self, model: Model) -> None:
         if model.spec != self._model.spec:
             self._attempt = 1
-            self._model = model
-            # The window of the other model may be smaller.
+            self._use(model)
+            # The window of the other model may be smaller, and it may be offered other tools.
             await self._build_context()
-        self._model = model
+        self._use(model)
         self.builder = ReplyBuilder(model.spec, self._run.history.call_ids)
+
+    def _use(self, model: Model) -> None:
+        self._model, self._run.progress.spec = model, model.spec
 
     def _choose(self) -> Model:
         with as_stream_error("the routing failed"):

@@ -37,6 +37,7 @@ from harness.messages import (
     UserMessage,
 )
 from harness.permissions import Rule
+from harness.ports.dialect import Dialect
 from harness.ports.hooks import HookChain, Hooks
 from harness.ports.interaction import UserInteraction
 from harness.ports.provider import Model, ModelInfo, OutputSchema, known_model_info
@@ -80,6 +81,8 @@ class State(Struct):
     """Error that ended the last run."""
     former_models: list[Model] = []
     """Models that were replaced and still have to be closed."""
+    dialect: Callable[[ModelSpec], Dialect | None] | None = None
+    """Returns the dialect of a model; None: the tools as they are."""
     filtered_tools: tuple[Tool, ...] | None = None
     """Tools that the filter of the program chose for the last model call; None without a filter."""
 
@@ -107,7 +110,7 @@ class State(Struct):
     @property
     def available_tools(self) -> tuple[Tool, ...]:
         """Tools declared to the model, the same in every mode; calls that the mode excludes are refused."""
-        return declared_tools(self.tools, self.late)
+        return self.offered(declared_tools(self.tools, self.late), self.model.spec)
 
     @property
     def offered_tools(self) -> tuple[Tool, ...]:
@@ -127,6 +130,11 @@ class State(Struct):
     @property
     def model_info(self) -> ModelInfo:
         return known_model_info(self.model)
+
+    def offered(self, tools: Sequence[Tool], spec: ModelSpec) -> tuple[Tool, ...]:
+        """Return those of the tools that a model is offered in its dialect."""
+        dialect = self.dialect(spec) if self.dialect else None
+        return tuple(dialect.offered(tools) if dialect else tools)
 
 
 class RunRequest(Struct, frozen=True):
@@ -168,7 +176,9 @@ class Progress(Struct):
     turn: int = 0
     """Current turn, from 1."""
     asked: ModelSpec | None = None
-    """Model of the last request."""
+    """Model that routing chose last."""
+    spec: ModelSpec | None = None
+    """Model of the current model call; None before the first one."""
     fallbacks: int = 0
     """Number of models that failed permanently."""
     failure: ProviderError | None = None
@@ -258,8 +268,9 @@ class Run(Struct, frozen=True):
         """Tools offered to the model now."""
         if self.options.tool_filter is not None and self.progress.filtered is None:
             self.filter_tools()
-        shown = self.state.available_tools if self.progress.filtered is None else self.progress.filtered
-        return (*shown, *self.request.tools)
+        state, filtered = self.state, self.progress.filtered
+        shown = declared_tools(state.tools, state.late) if filtered is None else filtered
+        return state.offered((*shown, *self.request.tools), self.progress.spec or state.model.spec)
 
     def filter_tools(self) -> None:
         """Let the filter of the program choose the tools of the next model call."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from harness.ports.provider import Model
     from harness.user_requests import Plan, PlanDecision
     from harness.workspace.workspace import Workspace
+
+
+REPLACED_TOOLS: Mapping[str, Set[str]] = {"apply_patch": frozenset({"edit_file", "write_file"})}
+"""Tools that another one replaces for some models, by the name of that one."""
 
 
 class ToolOutput(Struct, frozen=True):
@@ -80,8 +84,24 @@ class Role(Struct, frozen=True):
 
     def allows(self, tool: Tool) -> bool:
         """Return True if the role may have a tool."""
-        is_allowed = self.allowed_tools is None or _matches(tool.name, self.allowed_tools)
-        return is_allowed and not _matches(tool.name, self.denied_tools) and not (self.is_read_only and tool.mutates)
+        is_named = is_tool_allowed(tool.name, self.allowed_tools, self.denied_tools)
+        return is_named and not (self.is_read_only and tool.mutates)
+
+
+def is_tool_allowed(name: str, allowed: Sequence[str] | None, denied: Sequence[str] = ()) -> bool:
+    """Return True if name patterns allow a tool; one that replaces others also if they allow all of those.
+
+    Args:
+        name: Name of the tool.
+        allowed: Patterns of allowed tools; None: all.
+        denied: Patterns of denied tools.
+    """
+    if _matches(name, denied):
+        return False
+    if allowed is not None and _matches(name, allowed):
+        return True
+    replaced = REPLACED_TOOLS.get(name)
+    return all(is_tool_allowed(each, allowed, denied) for each in replaced) if replaced else allowed is None
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

@@ -150,3 +150,35 @@ def test_model_of_summaries_is_reported_if_it_is_not_available(tmp_path: Path, n
     summarizer = assembly.agent.options.compact_model
     assert (summarizer.spec.name if summarizer else None) == model
     assert [warning.partition(": ")[0] for warning in assembly.warnings] == ([] if model else ["context.model"])
+
+
+@pytest.mark.parametrize(
+    ("values", "model", "offered"),
+    [
+        ({}, "openai/gpt-5", {"apply_patch"}),
+        ({}, "anthropic/main", {"edit_file", "write_file"}),
+        ({"tools.dialect": ("cinch",)}, "openai/gpt-5", {"edit_file", "write_file"}),
+        ({"tools.dialect": ("codex",)}, "anthropic/main", {"apply_patch"}),
+        ({"tools.disabled": ("apply_patch",)}, "openai/gpt-5", {"edit_file", "write_file"}),
+        ({"tools.disabled": ("write_file",)}, "openai/gpt-5", {"edit_file"}),
+        ({"tools.enabled": ("read_file", "edit_file")}, "openai/gpt-5", {"edit_file"}),
+        ({"tools.enabled": ("*_file",)}, "openai/gpt-5", {"apply_patch"}),
+        ({"tools.enabled": ("apply_patch",)}, "anthropic/main", {"apply_patch", "edit_file", "write_file"}),
+        (
+            {"tools.enabled": ("apply_patch",), "tools.disabled": ("edit_file", "write_file")},
+            "anthropic/main",
+            {"apply_patch"},
+        ),
+        ({"tools.dialect": ("claude",)}, "openai/gpt-5", {"edit_file", "write_file"}),
+        ({"tools.dialect": ("cats",)}, "openai/gpt-5", set()),
+    ],
+)
+def test_tools_for_edits_are_those_that_the_model_is_trained_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: dict[str, Value], model: str, offered: set[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-key")
+
+    state = assembled(tmp_path, {"model.name": model, **values}).agent.state
+
+    names = {tool.name for tool in state.available_tools}
+    assert names & {"apply_patch", "edit_file", "write_file"} == offered

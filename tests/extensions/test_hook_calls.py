@@ -11,7 +11,10 @@ from fakes.user_hooks import HookedAgent, command, group
 
 from harness.messages import JsonObject
 from providers.demo import Call, Reply
+from tools import builtin_tools
 from tools.dialects.cats.tools import cats_tools
+
+PATCH = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"
 
 
 @pytest.mark.parametrize("extra", [{}, {"depends_on": []}])
@@ -44,6 +47,7 @@ async def test_hook_for_commands_sees_the_command_line_of_a_git_tool(tmp_path: P
         ("Write", "create_file", {"path": "a", "content": "x"}, {"file_path": "/a", "content": "x"}),
         ("Edit", "delete_text", {"path": "a", "text_to_delete": "x"}, {"file_path": "/a", "text_to_delete": "x"}),
         ("Read", "open", {"path": "a"}, {"file_path": "/a"}),
+        ("Edit", "apply_patch", {"patch": PATCH}, {"file_path": "/a", "patch": PATCH}),
     ],
 )
 async def test_hook_sees_tools_of_another_dialect_as_those_that_do_the_same(
@@ -52,7 +56,7 @@ async def test_hook_sees_tools_of_another_dialect_as_those_that_do_the_same(
     file = tmp_path / "seen.json"
     hooks = {"PreToolUse": [group(command(f"cat > {file}"), matcher=matcher)]}
     hooked = HookedAgent(tmp_path, hooks, Reply((Call(name, arguments),)), "ok")
-    hooked.agent.set_tools(cats_tools())
+    hooked.agent.set_tools([*cats_tools(), *builtin_tools(optional=["apply_patch"])])
 
     await hooked.agent.prompt("go")
 

@@ -105,6 +105,9 @@ def test_hooks_of_the_administrator_cannot_be_turned_off():
         ("^(Ba|x)", "bash", True),
         ("Notebook.*", "edit_file", False),
         ("LS", "list_files", True),
+        ("Write", "apply_patch", True),
+        ("write_file", "apply_patch", True),
+        ("Write", "bash", False),
     ],
 )
 def test_matchers_accept_the_names_of_both_programs(matcher: str, tool: str, expected: bool):

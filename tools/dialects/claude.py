@@ -5,7 +5,7 @@ Source: https://code.claude.com/docs/en/tools-reference; `harness.approval.claud
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from harness.approval.claude_tools import CLAUDE_TOOLS
 from harness.messages import JsonObject
@@ -23,8 +23,12 @@ _UNUSED_IN: Mapping[str, Mapping[str, Mapping[str, JsonObject]]] = {
 }
 
 
-def claude_dialect() -> RenamedTools:
-    """Return the dialect. Tools that Claude Code does not have keep their names."""
+def claude_dialect(replaced: Mapping[str, Set[str]] = {}) -> RenamedTools:
+    """Return the dialect. Tools that Claude Code does not have keep their names.
+
+    Args:
+        replaced: Names of tools that are not offered with another one, by the name of that one.
+    """
     names: dict[str, ToolNames] = {}
     for name, each in CLAUDE_TOOLS.items():
         # Of several names for a tool, the current one comes first; a tool with several counterparts is the closest.
@@ -37,4 +41,4 @@ def claude_dialect() -> RenamedTools:
                 _UNUSED.get(name, {}),
                 _UNUSED_IN.get(name, {}),
             )
-    return RenamedTools("claude", names)
+    return RenamedTools("claude", names, replaced=replaced)

@@ -24,6 +24,10 @@ from harness.messages import (
 )
 from harness.ports.dialect import Dialect
 from harness.ports.provider import Provider, Request, ToolSpec
+from tools.dialects.own import OwnNames
+
+_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b|(?<=`)[a-z]+(?=`)")
+"""Name of a tool or an argument in a text: without an underscore, such as `grep`, it may be an ordinary word."""
 
 
 class ToolNames(Struct, frozen=True):
@@ -42,40 +46,52 @@ class ToolNames(Struct, frozen=True):
     unused_in: Mapping[str, Mapping[str, JsonObject]] = field(default_factory=dict[str, Mapping[str, JsonObject]])
     """The same in the objects of a list, by the name of the list."""
 
+    @property
+    def sent(self) -> dict[str, str]:
+        """Arguments with another name in the dialect: that name by the one of cinch."""
+        return {own: name for name, own in self.arguments.items()}
 
-class RenamedTools(Dialect):
-    """A dialect with the same tools under other names."""
 
-    def __init__(self, name: str, tools: Mapping[str, ToolNames], mentions: Mapping[str, str] = {}) -> None:
+class RenamedTools(OwnNames):
+    """A dialect with tools under other names."""
+
+    def __init__(
+        self,
+        name: str,
+        tools: Mapping[str, ToolNames],
+        mentions: Mapping[str, str] = {},
+        replaced: Mapping[str, Set[str]] = {},
+    ) -> None:
         """Create a dialect.
 
         Args:
             name: Its name.
             tools: Names in the dialect by the names of the tools.
-            mentions: Names in texts for the model of tools that the agent does not have, by those of cinch.
+            mentions: Names in texts for the model of tools that replace others, by the names of those.
+            replaced: Names of tools that are not offered with another one, by the name of that one.
         """
-        self._name = name
+        super().__init__(name, replaced)
         self._tools = tools
         self._own = {each.name: own for own, each in tools.items()}
         self._mentions = {own: each.name for own, each in tools.items()} | dict(mentions)
-        # Without an underscore, such as `grep`, it may be an ordinary word.
-        mentioned = "|".join(re.escape(each) for each in self._mentions if "_" in each)
-        self._mentioned = re.compile(rf"\b(?:{mentioned})\b")
 
-    @property
-    def name(self) -> str:
-        return self._name
+    def name_of(self, tool: str) -> str:
+        return self._mentions.get(tool, tool)
 
     def stream(self, provider: Provider, request: Request) -> AsyncIterator[Delta]:
-        taken = self._own.keys() & {each.name for each in request.tools}
-        return self._without(taken).translated(provider, request)
+        return self._among({each.name for each in request.tools}).translated(provider, request)
 
-    def _without(self, taken: Set[str]) -> RenamedTools:
-        """Return the dialect without names that other tools have, whose counterparts keep the names of cinch."""
-        if not taken:
+    def _among(self, offered: Set[str]) -> RenamedTools:
+        """Return the dialect for these tools.
+
+        A tool whose name in the dialect another one has keeps the name of cinch, and so does one that nothing replaces.
+        """
+        taken = self._own.keys() & offered
+        kept = {own for own in self._mentions.keys() & offered if own not in self._tools}
+        if not (taken or kept):
             return self
         tools = {own: each for own, each in self._tools.items() if each.name not in taken}
-        mentions = {own: name for own, name in self._mentions.items() if name not in taken}
+        mentions = {own: name for own, name in self._mentions.items() if name not in taken and own not in kept}
         return RenamedTools(self._name, tools, mentions)
 
     async def translated(self, provider: Provider, request: Request) -> AsyncIterator[Delta]:
@@ -115,12 +131,13 @@ class RenamedTools(Dialect):
             tools=tuple(self._sent_spec(each) for each in request.tools),
         )
 
-    def _renamed_text(self, text: str) -> str:
-        return self._mentioned.sub(lambda match: self._mentions[match[0]], text)
+    def _renamed_text(self, text: str, arguments: Mapping[str, str] = {}) -> str:
+        """Return a text with the names of tools, and of these arguments, in the dialect."""
+        return _NAME.sub(lambda match: self._mentions.get(match[0]) or arguments.get(match[0], match[0]), text)
 
     def _sent_spec(self, spec: ToolSpec) -> ToolSpec:
         names = self._tools.get(spec.name)
-        description = self._renamed_text(spec.description)
+        description = self._renamed_text(spec.description, names.sent if names else {})
         # The service knows its own tool by the name that the provider gives it.
         if names is None or spec.hosting:
             return replace(spec, description=description)
@@ -181,7 +198,7 @@ def _own_value(key: str, value: JsonValue, names: ToolNames) -> JsonValue:
 
 def _sent_arguments(own: JsonObject, names: ToolNames) -> JsonObject:
     """Return the arguments of a call as the dialect names them."""
-    theirs = {own_name: key for key, own_name in names.arguments.items()}
+    theirs = names.sent
     sent: JsonObject = {}
     for own_name, value in own.items():
         key = theirs.get(own_name, own_name)
@@ -192,7 +209,7 @@ def _sent_arguments(own: JsonObject, names: ToolNames) -> JsonObject:
 
 def _sent_schema(schema: JsonObject, names: ToolNames) -> JsonObject:
     """Return the schema of a tool with the parameters of the dialect."""
-    theirs = {own_name: key for key, own_name in names.arguments.items()}
+    theirs = names.sent
     properties, required = schema.get("properties"), schema.get("required")
     own = properties if isinstance(properties, dict) else {}
     shown: JsonObject = {

@@ -21,7 +21,7 @@ class ToolSettings(Struct, frozen=True):
         tuple[str, ...],
         held(
             'tools to offer, as names or globs such as "mcp__github__*"; empty: all. Optional tools need their name: '
-            "apply_patch, think, prun, prun_with_memo, revert_to_state",
+            "think, prun, prun_with_memo, revert_to_state, and apply_patch for models without the dialect codex",
             applies=NEXT_START,
         ),
     ] = ()
@@ -32,7 +32,8 @@ class ToolSettings(Struct, frozen=True):
         tuple[str, ...],
         Setting(
             'names and parameters of the tools for the model, as NAME or "MODEL=NAME" with a glob for models, such as '
-            '"anthropic/*=claude": cinch; claude, those of Claude Code; cats, those of trustee',
+            '"anthropic/*=claude": cinch; claude, those of Claude Code; codex, apply_patch in place of edit_file and '
+            "write_file, as for GPT-5 and Codex models without an entry; cats, those of trustee",
             applies=NEXT_START,
         ),
     ] = ()

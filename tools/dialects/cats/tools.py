@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from harness.ports.tool import Tool
 from tools.bash import BashTool
@@ -32,6 +32,8 @@ REPLACED = frozenset(
 )
 """Tools of cinch that are not offered with those of the dialect."""
 
+EDITING = frozenset({"create_file", "overwrite_file", "replace_text"})
+"""Tools that do what `edit_file` and `write_file` do."""
 
 _MENTIONS = {
     "read_file": "open",
@@ -42,9 +44,13 @@ _MENTIONS = {
 }
 
 
-def cats_dialect() -> RenamedTools:
-    """Return the dialect of an agent with these tools: texts for the model name them."""
-    return RenamedTools("cats", {}, _MENTIONS)
+def cats_dialect(replaced: Mapping[str, Set[str]] = {}) -> RenamedTools:
+    """Return the dialect of an agent with these tools: texts for the model name them.
+
+    Args:
+        replaced: Names of tools that are not offered with another one, by the name of that one.
+    """
+    return RenamedTools("cats", {}, _MENTIONS, replaced)
 
 
 def cats_tools(

@@ -12,7 +12,7 @@ from math import log
 import msgspec
 from msgspec import Struct
 
-from harness.context.call_description import EDITING_TOOLS, LOOKING_TOOLS
+from harness.context.call_description import LOOKING_TOOLS, changed_paths, read_paths
 from harness.context.overlay import UNCHANGED_SINCE, is_reference, stub_text
 from harness.context.policy import ContextPolicy
 from harness.context.tokens import estimate_message, estimate_text
@@ -78,10 +78,11 @@ def candidates_for_eviction(messages: Sequence[Message], policy: ContextPolicy, 
             later.add(message)
         elif isinstance(message, ToolResult):
             call = calls.get(index)
-            later.add_result(message, age)
+            is_superseded = call is not None and later.supersedes(call, message)
+            later.add_result(message, call, age)
             unused = later.age_of(message, age)
             if unused >= policy.evict_min_age and message.id not in kept:
-                candidate = _candidate(message, call, unused, is_superseded=call is not None and later.supersedes(call))
+                candidate = _candidate(message, call, unused, is_superseded=is_superseded)
                 if candidate.freed > 0:
                     yield candidate
 
@@ -105,6 +106,22 @@ def _candidate(result: ToolResult, call: ToolCall | None, age: int, *, is_supers
     return Candidate(result.id, tokens - stub, (is_superseded, age * log(max(tokens, 2)) * weight))
 
 
+class _Paths:
+    """Files whose content is known better from later calls."""
+
+    def __init__(self) -> None:
+        self.changed: set[str] = set()
+        """Files and folders that were changed, moved or removed."""
+        self.read: set[str] = set()
+        """Files that were read in full."""
+
+    def __contains__(self, path: str) -> bool:
+        if path in self.read or path in self.changed:
+            return True
+        folders = (path[:at] for at, sign in enumerate(path) if sign == "/" and at)
+        return any(folder in self.changed for folder in folders)
+
+
 class _LaterCalls:
     """Successful calls after a place in the conversation, which is walked backwards."""
 
@@ -114,19 +131,26 @@ class _LaterCalls:
         self._referred: dict[str, int] = {}
         """Age of the latest reference to a result, by the id of its call."""
         self._same: set[tuple[str, bytes]] = set()
-        self._changed: set[str] = set()
+        self._outdated = _Paths()
+        self._pending = _Paths()
+        """Paths of the calls of the reply before the place."""
 
     def add(self, reply: AssistantMessage) -> None:
         """Add the calls of the reply before the results seen so far."""
         for call in reply.tool_calls:
             if call.id not in self._not_superseding:
                 self._same.add(_key(call))
-                if call.name in EDITING_TOOLS or (call.name == "read_file" and call.arguments.keys() <= {"path"}):
-                    self._changed.add(_path(call))
+        self._outdated.changed |= self._pending.changed
+        self._outdated.read |= self._pending.read
         self._not_superseding.clear()
+        self._pending = _Paths()
 
-    def add_result(self, result: ToolResult, age: int) -> None:
-        """Add a result that may refer to an earlier one."""
+    def add_result(self, result: ToolResult, call: ToolCall | None, age: int) -> None:
+        """Add a result, which may refer to an earlier one."""
+        if call is not None:
+            self._pending.changed.update(map(posixpath.normpath, changed_paths(call, result)))
+            if call.arguments.keys() <= {"path"} and not is_reference(result):
+                self._pending.read.update(map(posixpath.normpath, read_paths(call, result)))
         if result.is_error or is_reference(result):
             self._not_superseding.add(result.call_id)
         if is_reference(result) and result.details:
@@ -136,9 +160,11 @@ class _LaterCalls:
         """Return the age of a result, counted from the latest reference to it."""
         return self._referred.get(result.call_id, age)
 
-    def supersedes(self, call: ToolCall) -> bool:
+    def supersedes(self, call: ToolCall, result: ToolResult) -> bool:
         """Return True if the output of an earlier call is out of date."""
-        return _key(call) in self._same or (call.name == "read_file" and _path(call) in self._changed)
+        if _key(call) in self._same:
+            return True
+        return any(posixpath.normpath(path) in self._outdated for path in read_paths(call, result))
 
 
 def _key(call: ToolCall) -> tuple[str, bytes]:
@@ -146,8 +172,3 @@ def _key(call: ToolCall) -> tuple[str, bytes]:
         return call.name, msgspec.json.encode(call.arguments, order="deterministic")
     except UnicodeEncodeError:  # half of a surrogate pair
         return call.name, repr(call.arguments).encode("utf-8", "surrogatepass")
-
-
-def _path(call: ToolCall) -> str:
-    path = call.arguments.get("path")
-    return posixpath.normpath(path) if isinstance(path, str) else ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from harness.context.call_description import EDITING_TOOLS, READING_TOOLS, describe_call
+from harness.context.call_description import changed_paths, describe_call, read_paths
 from harness.context.policy import DEFAULT_POLICY
 from harness.context.quoted_prompts import PromptFact, prompts_within, quoted_prompts
 from harness.messages import AssistantMessage, JsonValue, Message, ToolCall, ToolResult
@@ -125,8 +125,8 @@ def facts_of(
     later_calls, later_results = _calls(later), _results(later)
     kept, omitted = prompts_within((*earlier.prompts, *quoted_prompts(messages)), prompts_tokens)
     answers, unanswered = _answers(calls, results)
-    edited = _latest((*earlier.edited, *_paths(calls, results, EDITING_TOOLS)))
-    read = _latest((*earlier.read, *_paths(calls, results, READING_TOOLS)))
+    edited = _latest((*earlier.edited, *_paths(calls, results, changed_paths)))
+    read = _latest((*earlier.read, *_paths(calls, results, read_paths)))
     return SummaryFacts(
         prompts=kept,
         omitted_prompts=earlier.omitted_prompts + omitted,
@@ -240,17 +240,13 @@ def _limited(plan: str) -> str:
     return cut_middle(plan.strip(), PLAN_CHARS, lambda gone: f"\n[… {gone} characters]\n")
 
 
-def _paths(calls: Iterable[ToolCall], results: Mapping[str, ToolResult], names: frozenset[str]) -> list[str]:
-    done = (call for call in calls if call.name in names and _succeeded(call, results))
-    return [path for call in done for path in _paths_of(call, results[call.id])]
-
-
-def _paths_of(call: ToolCall, result: ToolResult) -> list[str]:
-    """Return the paths that a call is about; a patch names several."""
-    details = result.details or {}
-    paths = details.get("paths")
-    found = paths if isinstance(paths, list) else [details.get("path") or call.arguments.get("path")]
-    return [truncated_line(path) for path in found if isinstance(path, str) and path]
+def _paths(
+    calls: Iterable[ToolCall],
+    results: Mapping[str, ToolResult],
+    paths_of: Callable[[ToolCall, ToolResult], Sequence[str]],
+) -> list[str]:
+    done = (call for call in calls if call.id in results)
+    return [truncated_line(path) for call in done for path in paths_of(call, results[call.id])]
 
 
 def _succeeded(call: ToolCall, results: Mapping[str, ToolResult]) -> bool:

@@ -16,6 +16,7 @@ from harness.concurrency import cancel_tasks, is_cancelled
 from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
 from harness.execution.cache import Lookup, lookup_of
+from harness.execution.changed_files import with_changed_files
 from harness.execution.context import ExecutionContext
 from harness.execution.dependencies import Dependencies
 from harness.execution.repeats import without_repetition
@@ -146,6 +147,7 @@ class ToolExecutor:
                 raise
             logger.warning("tool %s was cancelled from within", allowed.call.name)
             output = failure_of(allowed.call, error)
+        output = with_changed_files(output, allowed.risk, self._run.workspace)
         if allowed.note:
             output = replace(output, content=(Text(allowed.note), *output.content))
         self._results.record(allowed.call, output)

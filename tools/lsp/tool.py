@@ -170,7 +170,7 @@ class LspTool(TypedTool[LspParameters]):
         output = ToolOutput.text(
             f"Renamed in {_files(len(changes))}:\n{rows}",
             view=view_of(changes, workspace),
-            details={"files": len(changes)},
+            details={"files": len(changes), "paths": [workspace.display(each.path) for each in changes]},
         )
         return await finish_edit(output, changes, context, self._steps)
 

@@ -25,7 +25,7 @@ from harness.messages import AssistantMessage, Message, Usage
 from harness.parallel.adoption import ADOPTED
 from harness.parallel.selection import Outcome
 from harness.ports.provider import Model
-from harness.ports.tool import Tool
+from harness.ports.tool import Tool, renewed_tools
 from harness.publishing import innermost
 
 logger = logging.getLogger(__name__)
@@ -110,7 +110,7 @@ def _agent_of(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Messa
     """Return an agent for one configuration, with a copy of the conversation."""
     state = agent.state
     reading = [tool for tool in state.tools if not tool.mutates and tool.name != SUBMIT_PLAN]
-    tools = reading if branch.tools is None else branch.tools
+    tools = renewed_tools(reading) if branch.tools is None else branch.tools
     system_prompt = state.system_prompt if branch.system_prompt is None else branch.system_prompt
     options = branch.options or replace(
         agent.options,

@@ -308,9 +308,29 @@ class StatefulTool(Protocol):
         ...
 
 
+@runtime_checkable
+class SharedStateTool(Protocol):
+    """Tool that shares its state with other tools of the same agent, such as an open file."""
+
+    def renewed_with(self, states: dict[int, object]) -> Tool:
+        """Return a tool with the same options and new state, as `StatefulTool.renewed`.
+
+        Args:
+            states: New states by the `id` of the former ones; receives the one that this call creates.
+        """
+        ...
+
+
 def renewed_tools(tools: Sequence[Tool]) -> list[Tool]:
     """Return the tools, those that keep state without it."""
-    return [tool.renewed() if isinstance(tool, StatefulTool) else tool for tool in tools]
+    states: dict[int, object] = {}
+
+    def renewed(tool: Tool) -> Tool:
+        if isinstance(tool, SharedStateTool):
+            return tool.renewed_with(states)
+        return tool.renewed() if isinstance(tool, StatefulTool) else tool
+
+    return [renewed(tool) for tool in tools]
 
 
 LEFT_STATE = "left_state"

@@ -3,14 +3,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.runs import results_of
+from fakes.family import cast, delegates
+from fakes.runs import calls, results_of
 
 from harness.approval.matching import Coverage, Target, affects
 from harness.approval.places import Places
 from harness.approval.rules import parse_rule
 from harness.approval.store import RuleStore
-from harness.messages import JsonObject
-from providers.demo import Call, Reply
+from harness.messages import JsonObject, ToolResult
+from harness.parallel.run import run_parallel
+from harness.parallel.variant import ParallelVariant
+from providers.demo import Call, Reply, scripted
+from tools.delegate import DelegateTool
 from tools.dialects.cats.tools import cats_tools
 
 LONG = "".join(f"line {number}\n" for number in range(1, 2_501))
@@ -259,3 +263,48 @@ def test_rules_for_the_tools_of_cinch_and_for_these_cover_their_calls(
 
     assert bool(Coverage(target, [parse_rule(rule)]).find()) is is_match
     assert affects(parse_rule(rule, "deny"), target) is is_match
+
+
+async def test_subagents_have_a_window_of_their_own(make_agent, tmp_path: Path):
+    (tmp_path / "a.py").write_text("a\n")
+    (tmp_path / "b.py").write_text("b\n")
+    model = cast(
+        {
+            "go": [calls("open", path="a.py"), delegates("one", "two"), calls("_state"), "done"],
+            "one": [calls("goto", line_number=1), calls("open", path="b.py"), calls("_state"), "one is done"],
+            "two": [calls("_state"), calls("scroll_down"), "two is done"],
+        }
+    )
+    agent = make_agent(model=model, tools=[*cats_tools(), DelegateTool()], approval="off")
+
+    await agent.prompt("go")
+
+    assert "open file: a.py" in results_of(agent)[-1].text
+    requests = [each.messages for each in model.provider.requests]
+    one = next(each for each in reversed(requests) if each[0].text == "one")
+    two = next(each for each in reversed(requests) if each[0].text == "two")
+    shown_one, shown_two = ([each.text for each in part if isinstance(each, ToolResult)] for part in (one, two))
+    assert shown_one[0] == "No file is open. Use open first."
+    assert "open file: b.py" in shown_one[2]
+    assert "open file: none" in shown_two[0]
+    assert shown_two[1] == "No file is open. Use open first."
+
+
+async def test_parallel_variants_have_windows_of_their_own(make_agent, tmp_path: Path):
+    (tmp_path / "a.py").write_text("a\n")
+    (tmp_path / "b.py").write_text("b\n")
+    agent = make_agent(calls("open", path="a.py"), "ok", calls("_state"), "done", tools=cats_tools(), approval="off")
+    await agent.prompt("go")
+    variants = [
+        ParallelVariant(scripted(calls("_state"), calls("open", path="b.py"), "A")),
+        ParallelVariant(scripted(calls("_state"), "B")),
+    ]
+
+    await run_parallel(agent, "hi", variants)
+    await agent.prompt("go on")
+
+    for variant in variants:
+        last = variant.model.provider.requests[-1].messages
+        state = next(each.text for each in last if isinstance(each, ToolResult) and each.tool_name == "_state")
+        assert "open file: none" in state
+    assert "open file: a.py" in results_of(agent)[-1].text

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, TypeVar
+from copy import copy
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from msgspec import Struct
 
-from harness.ports.tool import ToolContext, ToolOutput
+from harness.ports.tool import SharedStateTool, ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.terminal_text import strip_escapes
 from harness.views import TextView
@@ -80,6 +81,14 @@ class CatsTool(TypedTool[P]):
     def description(self) -> str:
         return self.text
 
+    def renewed_with(self, states: dict[int, object]) -> Self:
+        """Return this tool with a window of another agent, which its other tools have as well."""
+        window = states.setdefault(id(self.window), Window(steps=self.window.steps))
+        assert isinstance(window, Window)
+        other = copy(self)
+        other.window = window
+        return other
+
 
 class WindowTool(CatsTool[P]):
     """A tool that shows the open file."""
@@ -125,3 +134,7 @@ def _output(context: ToolContext, window: Window, excerpt: Excerpt, note: str) -
         view=TextView(strip_escapes("\n".join(excerpt.lines[: len(shown)])), language_of(path)),
         details={"path": path, "first": excerpt.first, "last": last, "total": excerpt.total},
     )
+
+
+if TYPE_CHECKING:
+    _: type[SharedStateTool] = CatsTool

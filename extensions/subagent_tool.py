@@ -62,7 +62,8 @@ class AgentTool(TypedTool[AgentArguments]):
         return Risk("none", subject=arguments.agent)
 
     async def execute(self, arguments: AgentArguments, context: ToolContext) -> ToolOutput:
-        if not arguments.agent:
+        # The subagent without a role, as Claude Code names it.
+        if not arguments.agent or (arguments.agent == "general-purpose" and arguments.agent not in self._subagents):
             return await delegate(arguments, context)
         subagent = self._subagents.get(arguments.agent)
         if subagent is None:

@@ -55,6 +55,7 @@ CLAUDE_TOOLS: Mapping[str, ClaudeTool] = {
     "BashOutput": ClaudeTool(("job_output",), arguments={"bash_id": "job_id"}),
     "TaskStop": ClaudeTool(("job_kill",), arguments={"task_id": "job_id"}),
     "KillShell": ClaudeTool(("job_kill",), arguments={"shell_id": "job_id"}),
+    "KillBash": ClaudeTool(("job_kill",), arguments={"shell_id": "job_id"}),
 }
 """Tools by name. Of several names for the same, the current one comes first."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,15 @@ from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.approval.rules import parse_rule
 from harness.approval.store import RuleStore
-from harness.messages import ModelSpec
+from harness.codec import parsed_arguments
+from harness.deltas import BlockDelta
+from harness.events import Event, MessageUpdate
+from harness.messages import JsonObject, ModelSpec
 from harness.ports.provider import Model
 from harness.workspace.workspace import Workspace
 from providers import connect
 from tools import builtin_tools
+from tools.dialects.streamed_arguments import StreamedArguments
 
 SCRIPT = [
     Reply("Reading.", calls=[("Read", {"file_path": "a.py", "limit": 5})]),
@@ -129,8 +134,18 @@ def test_first_entry_that_fits_a_model_chooses_its_dialect():
         chosen_dialect(["anthropic/*=claud"], openai)
 
 
+NOTEBOOK = '{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "source": ["x"]}]}'
+CELL: JsonObject = {"cell_id": "a", "new_source": "y"}
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-a = 1\n+a = 2\n*** End Patch"
 EDITS = {"edit_file", "write_file"}
+
+
+def dialect_agent(server: ModelServer, folder: Path) -> Agent:
+    """Return an agent with all tools in the dialect `claude`."""
+    model = connect("anthropic/claude-x", base_url=server.url, api_key="sk-x")
+    choose = chosen_dialect(["claude"], model.spec)
+    options = AgentOptions(workspace=Workspace(folder), user=ScriptedUser(), approval="off", dialect=choose)
+    return Agent(model, builtin_tools(), "You help.", options)
 
 
 def named(server: ModelServer, request: int) -> set[str]:
@@ -229,3 +244,130 @@ def test_models_trained_with_apply_patch_have_the_dialect_codex(name: str, diale
 
     assert chosen_dialect([], spec)(spec).name == dialect
     assert chosen_dialect(["cinch"], spec)(spec).name == "cinch"
+
+
+async def test_former_names_of_tools_are_accepted(tmp_path: Path):
+    (tmp_path / "a.py").write_text("a = 1\nb = 1\n")
+    edits = [{"old_string": "a = 1", "new_string": "a = 2"}, {"old_string": "b = 1", "new_string": "b = 2"}]
+    task = {"description": "Look", "prompt": "Look around.", "subagent_type": "general-purpose"}
+    script = [
+        Reply(calls=[("Read", {"file_path": "a.py"}), ("LS", {"path": ".", "ignore": ["x"]})]),
+        Reply(calls=[("MultiEdit", {"file_path": "a.py", "edits": edits})]),
+        Reply(calls=[("Bash", {"command": "sleep 60", "run_in_background": True})]),
+        Reply(calls=[("BashOutput", {"bash_id": "job-1", "filter": "x"})]),
+        Reply(calls=[("KillBash", {"shell_id": "job-1"})]),
+        Reply(calls=[("Task", task)]),
+        Reply("I looked."),
+        Reply("Done."),
+    ]
+    with ModelServer(script) as server:
+        agent = dialect_agent(server, tmp_path)
+        await agent.prompt("go")
+        await agent.close()
+
+    results = results_of(agent)
+    assert [each.tool_name for each in results] == [
+        *("read_file", "list_files", "edit_file", "bash", "job_output", "job_kill", "delegate_subagent"),
+    ]
+    assert [each.text for each in results if each.is_error] == []
+    assert (tmp_path / "a.py").read_text() == "a = 2\nb = 2\n"
+    offered = named(server, 0)
+    assert not offered & {"MultiEdit", "BashOutput", "KillBash", "KillShell", "Task"}
+    used = [
+        each["name"]
+        for message in server.requests[-1].body["messages"]
+        for each in message["content"]
+        if each["type"] == "tool_use"
+    ]
+    assert used == ["Read", "LS", "Edit", "Bash", "TaskOutput", "call_tool", "Agent"]
+
+
+async def test_deferred_tools_and_lists_of_tools_have_the_names_of_the_dialect(tmp_path: Path):
+    (tmp_path / "n.ipynb").write_text(NOTEBOOK)
+    script = [
+        Reply(calls=[("Read", {"file_path": "n.ipynb"})]),
+        Reply(calls=[("call_tool", {"name": "NotebookEdit", "arguments": {"notebook_path": "n.ipynb", **CELL}})]),
+        Reply(calls=[("Agent", {"prompt": "Look.", "tools": ["Read", "Grep"]})]),
+        Reply("I looked."),
+        Reply("Done."),
+    ]
+    with ModelServer(script) as server:
+        agent = dialect_agent(server, tmp_path)
+        await agent.prompt("go")
+        await agent.close()
+
+    assert [each.text for each in results_of(agent) if each.is_error] == []
+    assert '"y"' in (tmp_path / "n.ipynb").read_text()
+    assert named(server, 3) == {"Read", "Grep"}
+    used = [
+        each
+        for message in server.requests[-1].body["messages"]
+        for each in message["content"]
+        if each["type"] == "tool_use"
+    ]
+    assert used[1]["input"] == {"name": "NotebookEdit", "arguments": {"notebook_path": "n.ipynb", **CELL}}
+    assert used[2]["input"] == {"prompt": "Look.", "tools": ["Read", "Grep"]}
+
+
+async def test_arguments_are_translated_while_they_are_received(tmp_path: Path):
+    text = "".join(f"line {number}\\n" for number in range(40))
+    call = ("Write", {"file_path": "new.py", "content": text})
+    with ModelServer([Reply(calls=[call]), Reply("Done.")]) as server:
+        agent = dialect_agent(server, tmp_path)
+        seen: list[str] = []
+
+        def watch(event: Event) -> None:
+            match event:
+                case MessageUpdate(delta=BlockDelta(_, part), kind="tool_call"):
+                    seen.append(part)
+                case _:
+                    pass
+
+        agent.subscribe(watch)
+        await agent.prompt("go")
+        await agent.close()
+
+    assert len(seen) > 2
+    assert "".join(seen).startswith('{"path": "new.py"')
+    assert (tmp_path / "new.py").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ('{"file_path": "a", "timeout": 5000}', {"path": "a", "timeout": 5.0}),
+        ('{"timeout":1500 ,"file_path":"a\\"}b\\\\"}', {"timeout": 1.5, "path": 'a"}b\\'}),
+        (
+            '{"old": {"file_path": [1, "]", {}]}, "gone": [1, "\\""], "x": null}',
+            {"old": {"file_path": [1, "]", {}]}, "x": None},
+        ),
+        ('{"gone": 1}', {}),
+        ('{"gone": {"a": [}"]"]}, "file_path": "a"', None),
+        ("{}", {}),
+        (" { } ", {}),
+        ("{'file_path': 1}", None),
+        ("[1]", None),
+        ("", None),
+        ('{"timeout": nope}', None),
+        ('{"file_path": "cut', None),
+        ('{"timeout": 50', None),
+    ],
+)
+def test_arguments_may_be_received_in_any_parts(written: str, expected: object):
+    def translated(size: int) -> str:
+        stream = StreamedArguments(
+            lambda name: {"file_path": "path"}.get(name, name),
+            lambda name: {"gone": "drop", "timeout": "hold"}.get(name, "pass"),  # pyright: ignore[reportArgumentType]
+            lambda _, value: value / 1000 if isinstance(value, int) else value,
+        )
+        parts = [stream.feed(written[at : at + size]) for at in range(0, len(written), size)]
+        return "".join([*parts, stream.end()])
+
+    texts = {translated(size) for size in (1, 2, 3, 7, 1_000)}
+
+    (text,) = texts
+    if expected is not None:
+        assert json.loads(text) == expected
+    else:
+        with pytest.raises(ValueError, match=r"."):
+            parsed_arguments(text)

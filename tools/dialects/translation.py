@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Set
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Set
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from harness.codec import parsed_arguments
+from harness.agent.tool_search import CALL_TOOL
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.instructions.loading import INSTRUCTION_FILE
 from harness.messages import (
@@ -25,6 +24,7 @@ from harness.messages import (
 from harness.ports.dialect import Dialect
 from harness.ports.provider import Provider, Request, ToolSpec
 from tools.dialects.own import OwnNames
+from tools.dialects.streamed_arguments import Handling, StreamedArguments
 
 _NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b|(?<=`)[a-z]+(?=`)")
 """Name of a tool or an argument in a text: without an underscore, such as `grep`, it may be an ordinary word."""
@@ -45,6 +45,16 @@ class ToolNames(Struct, frozen=True):
     """Parameters, by name, that only the dialect has; their values have no effect."""
     unused_in: Mapping[str, Mapping[str, JsonObject]] = field(default_factory=dict[str, Mapping[str, JsonObject]])
     """The same in the objects of a list, by the name of the list."""
+    ignored: frozenset[str] = frozenset()
+    """Arguments that are accepted without effect although no parameter has their name."""
+    optional: frozenset[str] = frozenset()
+    """Arguments without effect if the tool does not have them in this agent."""
+    tool_lists: frozenset[str] = frozenset()
+    """Arguments that are lists of names of tools."""
+
+    def own(self, argument: str) -> str:
+        """Return the name in cinch of an argument."""
+        return self.arguments.get(argument, argument)
 
     @property
     def sent(self) -> dict[str, str]:
@@ -61,6 +71,7 @@ class RenamedTools(OwnNames):
         tools: Mapping[str, ToolNames],
         mentions: Mapping[str, str] = {},
         replaced: Mapping[str, Set[str]] = {},
+        former: Mapping[str, tuple[str, ToolNames]] = {},
     ) -> None:
         """Create a dialect.
 
@@ -69,58 +80,122 @@ class RenamedTools(OwnNames):
             tools: Names in the dialect by the names of the tools.
             mentions: Names in texts for the model of tools that replace others, by the names of those.
             replaced: Names of tools that are not offered with another one, by the name of that one.
+            former: Tools, with their names here, by names that are not offered: models call them that have them from
+                their training or from earlier in a session.
         """
         super().__init__(name, replaced)
         self._tools = tools
-        self._own = {each.name: own for own, each in tools.items()}
+        self._former = former
+        self._called = {**former, **{each.name: (own, each) for own, each in tools.items()}}
         self._mentions = {own: each.name for own, each in tools.items()} | dict(mentions)
 
     def name_of(self, tool: str) -> str:
         return self._mentions.get(tool, tool)
 
     def stream(self, provider: Provider, request: Request) -> AsyncIterator[Delta]:
-        return self._among({each.name for each in request.tools}).translated(provider, request)
+        declared = {each.name: each.parameters for each in request.tools}
+        return self._among(declared.keys()).translated(provider, request, declared)
 
     def _among(self, offered: Set[str]) -> RenamedTools:
         """Return the dialect for these tools.
 
         A tool whose name in the dialect another one has keeps the name of cinch, and so does one that nothing replaces.
         """
-        taken = self._own.keys() & offered
+        taken = self._called.keys() & offered
         kept = {own for own in self._mentions.keys() & offered if own not in self._tools}
         if not (taken or kept):
             return self
         tools = {own: each for own, each in self._tools.items() if each.name not in taken}
         mentions = {own: name for own, name in self._mentions.items() if name not in taken and own not in kept}
-        return RenamedTools(self._name, tools, mentions)
+        former = {name: each for name, each in self._former.items() if name not in taken}
+        return RenamedTools(self._name, tools, mentions, former=former)
 
-    async def translated(self, provider: Provider, request: Request) -> AsyncIterator[Delta]:
-        """Stream the reply to a request whose tools have none of the names of the dialect."""
+    async def translated(
+        self, provider: Provider, request: Request, declared: Mapping[str, JsonObject]
+    ) -> AsyncIterator[Delta]:
+        """Stream the reply to a request whose tools have none of the names of the dialect.
+
+        Args:
+            provider: The provider.
+            request: The request.
+            declared: Schemas of its tools by their names.
+        """
         deltas = provider.stream(self._sent(request))
-        arguments: dict[int, _Arguments] = {}
+        arguments: dict[int, StreamedArguments] = {}
         try:
             async for delta in deltas:
-                for each in self._received(delta, arguments):
+                for each in self._received(delta, arguments, declared):
                     yield each
         finally:
             if isinstance(deltas, AsyncGenerator):
                 await deltas.aclose()
 
-    def _received(self, delta: Delta, arguments: dict[int, _Arguments]) -> list[Delta]:
+    def _received(
+        self, delta: Delta, arguments: dict[int, StreamedArguments], declared: Mapping[str, JsonObject]
+    ) -> list[Delta]:
         match delta:
-            case BlockStart(index, "tool_call", name=name) if name in self._own:
-                arguments[index] = _Arguments(self._tools[self._own[name]])
-                return [replace(delta, name=self._own[name])]
+            case BlockStart(index, "tool_call", name=name) if name in self._called:
+                own, names = self._called[name]
+                properties = declared.get(own, {}).get("properties")
+                arguments[index] = self._arguments(names, properties if isinstance(properties, dict) else {})
+                return [replace(delta, name=own)]
+            case BlockStart(index, "tool_call", name=name) if name == CALL_TOOL:
+                arguments[index] = StreamedArguments(str, lambda _: "hold", self._named_call())
+                return [delta]
             case BlockDelta(index, text) if index in arguments:
-                arguments[index].text += text
-                return []
+                return _deltas(index, arguments[index].feed(text))
             case BlockEnd(index) if index in arguments:
-                return [*arguments.pop(index).deltas(index), delta]
+                return [*_deltas(index, arguments.pop(index).end()), delta]
             case Done():
                 # A reply that was cut off leaves calls without an end.
-                return [*(each for index, held in arguments.items() for each in held.deltas(index)), delta]
+                return [*(each for index, held in arguments.items() for each in _deltas(index, held.end())), delta]
             case _:
                 return [delta]
+
+    def _arguments(self, names: ToolNames, properties: JsonObject) -> StreamedArguments:
+        """Return the translation of the arguments of a call; `properties` are those of the tool in this agent."""
+        missing = {key for key in names.optional if names.own(key) not in properties}
+        dropped = {*names.unused, *names.ignored, *missing}
+        held = {*names.milliseconds, *names.unused_in, *names.tool_lists}
+
+        def handling(key: str) -> Handling:
+            return "drop" if key in dropped else "hold" if key in held else "pass"
+
+        return StreamedArguments(names.own, handling, lambda key, value: self._own_value(key, value, names))
+
+    def _named_call(self) -> Callable[[str, JsonValue], JsonValue]:
+        """Return a function that translates the arguments of `call_tool`: a name, and arguments of that tool."""
+        named: list[ToolNames] = []
+
+        def converted(key: str, value: JsonValue) -> JsonValue:
+            if key == "name" and isinstance(value, str) and value in self._called:
+                own, names = self._called[value]
+                named.append(names)
+                return own
+            if key == "arguments" and isinstance(value, dict) and named:
+                return self._own_arguments(value, named[0])
+            return value
+
+        return converted
+
+    def _own_arguments(self, given: JsonObject, names: ToolNames) -> JsonObject:
+        return {
+            names.own(key): self._own_value(key, value, names)
+            for key, value in given.items()
+            if key not in names.unused and key not in names.ignored
+        }
+
+    def _own_value(self, key: str, value: JsonValue, names: ToolNames) -> JsonValue:
+        if key in names.milliseconds and isinstance(value, int | float):
+            return value / 1000
+        if key in names.tool_lists and isinstance(value, list):
+            return [self._called[each][0] if isinstance(each, str) and each in self._called else each for each in value]
+        if key in names.unused_in and isinstance(value, list):
+            unused = names.unused_in[key]
+            return [
+                {k: v for k, v in each.items() if k not in unused} if isinstance(each, dict) else each for each in value
+            ]
+        return value
 
     def _sent(self, request: Request) -> Request:
         own, start, files = request.system.partition(INSTRUCTION_FILE)
@@ -147,64 +222,48 @@ class RenamedTools(OwnNames):
         match message:
             case ToolResult(tool_name=name) if name in self._tools:
                 return replace(message, tool_name=self._tools[name].name)
-            case AssistantMessage() if any(call.name in self._tools for call in message.tool_calls):
+            case AssistantMessage() if any(
+                call.name in self._tools or call.name == CALL_TOOL for call in message.tool_calls
+            ):
                 return replace(message, content=tuple(self._sent_block(block) for block in message.content))
             case _:
                 return message
 
     def _sent_block(self, block: AssistantContent) -> AssistantContent:
-        if not isinstance(block, ToolCall) or block.name not in self._tools:
+        if not isinstance(block, ToolCall):
             return block
-        names = self._tools[block.name]
-        return replace(block, name=names.name, arguments=_sent_arguments(block.arguments, names))
+        if block.name == CALL_TOOL:
+            return replace(block, arguments=self._sent_named_call(block.arguments))
+        names = self._tools.get(block.name)
+        if names is None:
+            return block
+        return replace(block, name=names.name, arguments=self._sent_arguments(block.arguments, names))
+
+    def _sent_named_call(self, arguments: JsonObject) -> JsonObject:
+        name, inner = arguments.get("name"), arguments.get("arguments")
+        names = self._tools.get(name) if isinstance(name, str) else None
+        if names is None or not isinstance(inner, dict):
+            return arguments
+        return {**arguments, "name": names.name, "arguments": self._sent_arguments(inner, names)}
+
+    def _sent_arguments(self, own: JsonObject, names: ToolNames) -> JsonObject:
+        """Return the arguments of a call as the dialect names them."""
+        theirs = names.sent
+        return {
+            theirs.get(name, name): self._sent_value(theirs.get(name, name), value, names)
+            for name, value in own.items()
+        }
+
+    def _sent_value(self, key: str, value: JsonValue, names: ToolNames) -> JsonValue:
+        if key in names.milliseconds and isinstance(value, int | float):
+            return round(value * 1000)
+        if key in names.tool_lists and isinstance(value, list):
+            return [self._mentions.get(each, each) if isinstance(each, str) else each for each in value]
+        return value
 
 
-class _Arguments:
-    """Arguments of a call while they are received."""
-
-    def __init__(self, names: ToolNames) -> None:
-        self.text = ""
-        self._names = names
-
-    def deltas(self, index: int) -> list[Delta]:
-        try:
-            given = parsed_arguments(self.text)
-        except ValueError:
-            # As the model wrote it, so that the error names what it wrote.
-            return [BlockDelta(index, self.text)]
-        return [BlockDelta(index, json.dumps(_own_arguments(given, self._names), ensure_ascii=False))]
-
-
-def _own_arguments(given: JsonObject, names: ToolNames) -> JsonObject:
-    """Return the arguments of a call as cinch names them."""
-    own: JsonObject = {}
-    for key, value in given.items():
-        if key in names.unused:
-            continue
-        own[names.arguments.get(key, key)] = _own_value(key, value, names)
-    return own
-
-
-def _own_value(key: str, value: JsonValue, names: ToolNames) -> JsonValue:
-    if key in names.milliseconds and isinstance(value, int | float):
-        return value / 1000
-    if key in names.unused_in and isinstance(value, list):
-        unused = names.unused_in[key]
-        return [
-            {k: v for k, v in each.items() if k not in unused} if isinstance(each, dict) else each for each in value
-        ]
-    return value
-
-
-def _sent_arguments(own: JsonObject, names: ToolNames) -> JsonObject:
-    """Return the arguments of a call as the dialect names them."""
-    theirs = names.sent
-    sent: JsonObject = {}
-    for own_name, value in own.items():
-        key = theirs.get(own_name, own_name)
-        is_time = key in names.milliseconds and isinstance(value, int | float)
-        sent[key] = round(value * 1000) if is_time and isinstance(value, int | float) else value
-    return sent
+def _deltas(index: int, text: str) -> list[Delta]:
+    return [BlockDelta(index, text)] if text else []
 
 
 def _sent_schema(schema: JsonObject, names: ToolNames) -> JsonObject:

@@ -9,6 +9,7 @@ from cinch_tui.config.config import Layer
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.trust.store import TrustStore
+from harness.approval.claude_tools import tools_named
 from harness.approval.store import RuleStore, WrittenRule
 from harness.errors import ConfigError
 from harness.permissions import READ, SHELL, WRITE, Level, Rule, RuleKey, RuleSource
@@ -112,6 +113,12 @@ def _risk_of(command: str) -> Risk:
     return analyze(command).risk
 
 
+def _named_here(name: str) -> str:
+    """Return a hint on the name of a tool of Claude Code in rules; empty for any other name."""
+    names = tools_named(name)
+    return f"; rules name it {' or '.join(names)}" if names != (name,) else ""
+
+
 def ineffective_rules(rules: Iterable[Rule], tools: Set[str]) -> Iterator[str]:
     """Yield a warning for each rule that cannot match a call.
 
@@ -123,8 +130,9 @@ def ineffective_rules(rules: Iterable[Rule], tools: Set[str]) -> Iterator[str]:
         is_remote = rule.tool.startswith(("mcp__", "openapi__"))
         is_known = rule.tool in tools or rule.tool in _GROUPS or "*" in rule.tool or is_remote
         if not is_known:
-            yield f"{rule.source.place}: {rule} has no effect: there is no tool named {rule.tool}"
-        elif rule.tool != SHELL and rule.pattern.endswith(":*"):
+            why = f"there is no tool named {rule.tool}{_named_here(rule.tool)}"
+            yield f"{rule.source.place}: {rule} has no effect: {why}"
+        elif rule.tool not in (SHELL, "run_command") and rule.pattern.endswith(":*"):
             yield f"{rule.source.place}: {rule} has no effect: only bash commands have a prefix"
 
 

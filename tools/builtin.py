@@ -176,6 +176,11 @@ class LazyTool(Revisable):
         return tool.revised(arguments, view, text) if isinstance(tool, Revisable) else None
 
 
+def all_tools() -> list[Tool]:
+    """Return every built-in tool, whatever it needs to run, for what concerns names, schemas and risks."""
+    return [LazyTool(name) for name in (*CLASSES, *OPTIONAL_CLASSES)]
+
+
 @cache
 def description_of(name: str) -> str:
     """Return the description of a tool for the model."""

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from cinch_tui.config.config import Config
 from cinch_tui.config.options import Options
 from cinch_tui.doctor.findings import Finding
+from cinch_tui.known_tools import known_names
 from cinch_tui.permissions import ineffective_rules, load_rules
 from cinch_tui.reports.formatting import APPROVAL_MEANINGS
 from cinch_tui.trust.inventory import one_line_name
@@ -22,7 +23,7 @@ from harness.messages import ToolCall
 from harness.permissions import SHELL, Rule
 from harness.terminal_text import escape_controls
 from harness.workspace.workspace import Workspace
-from tools import builtin_tools
+from tools.builtin import all_tools
 
 MOST_FILES = 4
 
@@ -35,10 +36,9 @@ def permission_findings(options: Options, config: Config) -> Iterator[Finding]:
     except ConfigError as error:
         yield Finding("bad", "permissions", escape_controls(str(error)), "correct or remove the rule")
         return
-    tools = builtin_tools()
-    context = CallSettings(Permissions(EXECUTE, "on", store), Workspace(options.cwd), tuple(tools))
+    context = CallSettings(Permissions(EXECUTE, "on", store), Workspace(options.cwd), tuple(all_tools()))
     yield Finding("ok", "permissions", f"approval {mode}: {APPROVAL_MEANINGS[mode]}; {_counts(store)}")
-    problems += ineffective_rules(store.rules, {tool.name for tool in tools})
+    problems += ineffective_rules(store.rules, known_names(options, config.settings))
     problems += [f"{rule.source.place}: {rule} never applies: {why}" for rule, why in overruled_rules(store, context)]
     for problem in dict.fromkeys(problems):
         yield Finding("note", "permissions", escape_controls(problem))

@@ -18,6 +18,7 @@ from cinch_tui.config.layers import load_config
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
 from cinch_tui.config.settings import Settings
+from cinch_tui.known_tools import known_names
 from cinch_tui.permissions import ineffective_rules, is_enabled, load_rules
 from cinch_tui.print_mode.output import Output
 from cinch_tui.reports.permissions import rule_rows
@@ -29,7 +30,7 @@ from harness.errors import ConfigError, SessionError
 from harness.messages import AssistantMessage, JsonObject, JsonValue, Message, ToolCall, ToolResult
 from harness.terminal_text import strip_escapes
 from harness.workspace.workspace import Workspace
-from tools import builtin_tools
+from tools.builtin import all_tools
 
 if TYPE_CHECKING:
     from harness.approval.suggest import PastCall
@@ -76,9 +77,8 @@ def run(argv: Sequence[str], cwd: Path, out: Output) -> int:
     _report(problems)
     if arguments.action == "list":
         return _list(store, out, as_json=arguments.json)
-    available = builtin_tools()
-    _report(ineffective_rules(store.rules, {tool.name for tool in available}))
-    tools = tuple(tool for tool in available if is_enabled(tool, settings))
+    _report(ineffective_rules(store.rules, known_names(options, settings)))
+    tools = tuple(tool for tool in all_tools() if is_enabled(tool, settings))
     workspace = Workspace(cwd, options.add_dirs)
     if arguments.action == "suggest":
         context = CallSettings(Permissions(EXECUTE, "smart", store), workspace, tools)

@@ -96,6 +96,24 @@ def test_rules_without_effect_and_ignored_files_are_reported(own_home: Path, tmp
     ]
 
 
+def test_rules_for_all_tools_are_known_and_those_with_names_of_claude_code_get_a_hint(
+    own_home: Path, tmp_path: Path
+) -> None:
+    config = own_home / "cinch" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    known = ["lsp", "web_search", "apply_patch", "think", "skill", "run_command(ls:*)", "mcp__x__y"]
+    config.write_text(f"[permissions]\nallow = {json.dumps([*known, 'Bash(ls)', 'Task', 'Glob'])}\n")
+
+    done = doctor("--offline", "--json", folder=tmp_path)
+
+    found = [each["message"] for each in json.loads(done.stdout)["findings"] if each["subject"] == "permissions"]
+    assert [text.partition(", line 2: ")[2] for text in found[1:]] == [
+        "Bash(ls) has no effect: there is no tool named Bash; rules name it bash",
+        "Task has no effect: there is no tool named Task; rules name it delegate_subagent",
+        "Glob has no effect: there is no tool named Glob; rules name it find_files or list_files",
+    ]
+
+
 def test_invalid_deny_rule_is_an_error(own_home: Path) -> None:
     config = own_home / "cinch" / "config.toml"
     config.parent.mkdir(exist_ok=True)

@@ -18,7 +18,7 @@ from harness.terminal_text import strip_escapes
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
 
-COMMANDS = "[Run the commands in !`…` with bash first: each stands in the place of its output.]"
+COMMANDS = "[Run the commands in !`…` with {bash} first: each stands in the place of its output.]"
 
 
 async def change_nothing(skill: Skill, template: PromptTemplate, context: ToolContext) -> str:
@@ -67,7 +67,9 @@ class SkillTool(TypedTool[SkillArguments]):
         if skill is None:
             near = get_close_matches(arguments.name, self._skills, n=3)
             hint = (
-                f"Did you mean {', '.join(map(shown, near))}?" if near else "Call `skill` without a name to list all."
+                f"Did you mean {', '.join(map(shown, near))}?"
+                if near
+                else f"Call `{context.name_of(self.name)}` without a name to list all."
             )
             return ToolOutput.failure(f"There is no skill {arguments.name!r}. {hint}")
         try:
@@ -77,6 +79,6 @@ class SkillTool(TypedTool[SkillArguments]):
         except (*FileError, WorkspaceError) as error:
             return ToolOutput.failure(f"The skill {shown(skill.name)} cannot be read: {reason(error)}")
         filled = template.fill(arguments.arguments, skill.variables)
-        notes = (COMMANDS if filled.commands else "", await self._apply(skill, template, context))
+        notes = (context.mention(COMMANDS) if filled.commands else "", await self._apply(skill, template, context))
         text = "\n\n".join((filled.unexecuted, *filter(None, notes)))
         return ToolOutput.text(text, view=TextView(strip_escapes(text)))

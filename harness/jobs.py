@@ -18,6 +18,7 @@ from harness.concurrency import call_in, cancel_tasks, settle
 from harness.events import Event, JobEnded, JobInputRequested, JobStarted, Notice
 from harness.inbox import Queue
 from harness.messages import UserMessage, synthetic
+from harness.tool_mentions import NameOf, mention, own_name
 
 MAX_RUNNING = 20
 """Maximum number of background jobs running at once."""
@@ -27,8 +28,8 @@ POLL_SECONDS = 0.05
 """Interval in which a terminal is checked."""
 
 _NOTIFIED = "You will be notified when it ends; "
-_STOPPED = "It is stopped when you end this run, so wait for its end with job_output if you need its result; "
-_HINT = "job_output shows its output, job_kill stops it."
+_STOPPED = "It is stopped when you end this run, so wait for its end with {job_output} if you need its result; "
+_HINT = "{job_output} shows its output, {job_kill} stops it."
 
 _LAST_CHARS = 500
 _LAST_LINES = 5
@@ -163,15 +164,16 @@ class Jobs:
         self._known = known or _SharedState(publish)
         self._news = Queue("all") if news is None else news
         self._successor: Jobs | None = None
+        self.name_of: NameOf = own_name
+        """Returns the name by which the model knows a tool."""
         self.has_reader = True
         """False while no model reads the messages about ended jobs."""
 
     @property
     def hint(self) -> str:
         """Instructions for the model about a background job, as sentences."""
-        if not self.has_reader:
-            return _HINT
-        return f"{_STOPPED if self._known.stops_with_run else _NOTIFIED}{_HINT}"
+        before = _STOPPED if self._known.stops_with_run else _NOTIFIED
+        return mention(f"{before if self.has_reader else ''}{_HINT}", self.name_of)
 
     def stop_with_run(self) -> None:
         """Let the model know that jobs do not outlast the run; `close` stops them."""
@@ -207,7 +209,8 @@ class Jobs:
     def warn(self, job: Job, text: str) -> None:
         """Warn the user and the model about a running background job."""
         self._known.publish(Notice(text=f"{job.id} ({job.spec.title}) {text}", level="warning"))
-        job.owner.notify_model(synthetic(f"[Still running: {job.id} ({job.spec.title}) {text} job_kill stops it.]"))
+        how = mention(" {job_kill} stops it.", job.owner.name_of)
+        job.owner.notify_model(synthetic(f"[Still running: {job.id} ({job.spec.title}) {text}{how}]"))
 
     def ask_for_input(self, job: Job, prompt: str) -> None:
         """Inform the user that a job waits for input that only the user may type.
@@ -346,7 +349,8 @@ def _end_notice(job: Job) -> str:
     by = " by the user" if job.killer == "user" else ""
     last = "\n".join(job.spec.output.latest(_LAST_CHARS).rstrip().splitlines()[-_LAST_LINES:])
     lines = f" Its last lines:\n{last}\n" if last else " "
-    return f"[Background {job.id} ({job.spec.title}): {job.status_text}{by}.{lines}job_output shows its output.]"
+    how = mention("{job_output} shows its output.", job.owner.name_of)
+    return f"[Background {job.id} ({job.spec.title}): {job.status_text}{by}.{lines}{how}]"
 
 
 def _is_active(job: Job) -> bool:

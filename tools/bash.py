@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 LONGEST_SECONDS = 600.0
 NO_BACKGROUND = "Background commands are not available here. Run it without background."
-TOO_MANY_JOBS = f"{MAX_RUNNING} background jobs are running already: stop one with job_kill."
+TOO_MANY_JOBS = f"{MAX_RUNNING} background jobs are running already: stop one"
+_BY_CALL = " with {job_kill}"
 
 _WORKSPACE_ROOT = ShellState()
 
@@ -130,7 +131,7 @@ class BashTool(TypedTool[BashArguments], Revisable):
     async def execute(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
         is_apart = arguments.background or arguments.pty
         if is_apart and (context.jobs is None or len(context.jobs.running) >= MAX_RUNNING):
-            return ToolOutput.failure(TOO_MANY_JOBS if context.jobs else NO_BACKGROUND)
+            return ToolOutput.failure(f"{TOO_MANY_JOBS}{context.mention(_BY_CALL)}." if context.jobs else NO_BACKGROUND)
         root, folder = context.workspace.root, _folder(arguments)
         if folder and not await asyncio.to_thread((root / _without_tilde(folder)).is_dir):
             return ToolOutput.failure(self._missing(folder))

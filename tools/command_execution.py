@@ -18,7 +18,7 @@ from harness.ports.tool import ToolContext, ToolOutput
 from harness.truncation import truncate
 from harness.views import TerminalView
 from tools.compression import Compression, compress
-from tools.output import LARGEST_FILE, CapturedOutput, for_model
+from tools.output import LARGEST_FILE, CapturedOutput, file_hint, for_model
 from tools.shell_command import CommandResult, OutputSink
 from tools.shell_options import OnTimeout
 
@@ -48,7 +48,7 @@ MOVED_TO_BACKGROUND = "The user moved the command to the background, where it ke
 
 USER_INPUT = (
     "[It waits for input that is not echoed, such as a password. Only the user may type it; they were asked to. "
-    "Continue with other work, or wait with job_output.]"
+    "Continue with other work, or wait with {job_output}.]"
 )
 
 
@@ -82,7 +82,7 @@ class CommandExecution:
         self._call_id = context.call_id
         # Some models reuse call ids: a later command must not overwrite the output file of a job.
         spill = spill_name(command.tool, f"{context.call_id[:60]}-{new_id()[:8]}")
-        self._captured = CapturedOutput(self._limit, context.spill_dir / spill)
+        self._captured = CapturedOutput(self._limit, context.spill_dir / spill, hint=file_hint(context))
         self._result: CommandResult | None = None
         self._job: Job | None = None
         self._is_warned = False
@@ -208,7 +208,7 @@ class CommandExecution:
         printed = self._captured.new_text()
         text = f"{how} as {job.id}. {self._jobs.hint}\nOutput so far:\n{for_model(printed, '(nothing)')}"
         if job.spec.input is not None:
-            text += f"\n{input_hint(job.spec.input)}"
+            text += f"\n{input_hint(job.spec.input, self._context)}"
         return ToolOutput.text(text, view=self._view(printed), details={"job_id": job.id})
 
     def _view(self, output: str) -> TerminalView:
@@ -217,9 +217,9 @@ class CommandExecution:
         return TerminalView(self._command.text, output, left_out=left_out)
 
 
-def input_hint(terminal: JobInput) -> str:
+def input_hint(terminal: JobInput, context: ToolContext) -> str:
     """Return instructions for the model about a program that runs in a terminal."""
-    return USER_INPUT if terminal.hides_input else "[job_input types into it.]"
+    return context.mention(USER_INPUT if terminal.hides_input else "[{job_input} types into it.]")
 
 
 class _Throttle:

@@ -55,17 +55,18 @@ class SymbolTool(TypedTool[SymbolParameters]):
         except RipgrepMissing as error:
             return ToolOutput.failure(str(error))
         shown = context.workspace.display(context.workspace.resolve(arguments.path))
-        return _output(arguments, found, shown)
+        return _output(arguments, found, shown, context)
 
 
-def _output(arguments: SymbolParameters, found: SymbolResult, where: str) -> ToolOutput:
+def _output(arguments: SymbolParameters, found: SymbolResult, where: str, context: ToolContext) -> ToolOutput:
     total = found.definition_count + found.reference_count
     lines = list(_lines(found))
     view = ListingView(f"{arguments.name} in {where}", tuple(map(strip_escapes, lines)), total)
     details = {"definitions": found.definition_count, "references": found.reference_count}
     if total == 0:
         kind = f" {arguments.kind}" if arguments.kind else ""
-        text = f"No{kind} definition in {where} is named {arguments.name} ({found.indexed} source files). Try grep."
+        text = f"No{kind} definition in {where} is named {arguments.name} ({found.indexed} source files)."
+        text += context.mention(" Try {grep}.")
         return ToolOutput.text(text, view=view, details=dict(details))
     counted = _counted(found.definition_count, "definition")
     if arguments.references:

@@ -80,7 +80,7 @@ class JobInputTool(JobTool[JobInputArguments]):
         pressed = " ".join(f"<{key}>" for key in arguments.keys)
         return TerminalView(f"# typed into {title}\n{arguments.text}{pressed}", "")
 
-    async def use(self, job: Job, jobs: Jobs, arguments: JobInputArguments) -> ToolOutput:
+    async def use(self, job: Job, jobs: Jobs, arguments: JobInputArguments, context: ToolContext) -> ToolOutput:
         terminal = job.spec.input
         if problem := _unknown_keys(arguments.keys):
             return ToolOutput.failure(problem)
@@ -89,14 +89,14 @@ class JobInputTool(JobTool[JobInputArguments]):
         if terminal is None:
             return ToolOutput.failure(f"{job.id} has no terminal: only a command started with pty reads input.")
         if terminal.hides_input:
-            return ToolOutput.failure(f"Nothing was typed into {job.id}.\n{USER_INPUT}")
+            return ToolOutput.failure(f"Nothing was typed into {job.id}.\n{context.mention(USER_INPUT)}")
         typed = "".join((arguments.text.replace("\n", "\r"), *(KEYS[key] for key in arguments.keys))).encode()
         accepted = terminal.type(typed)
         await jobs.wait_until_settled(job, arguments.wait_s)
         if accepted < len(typed):
             note = f"The program does not read its input: only {accepted} of {len(typed)} bytes were typed.\n"
-            return new_output(job, note)
-        return new_output(job)
+            return new_output(job, context, note)
+        return new_output(job, context)
 
 
 def _unknown_keys(keys: Sequence[str]) -> str:

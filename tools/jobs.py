@@ -40,9 +40,9 @@ class JobTool(TypedTool[ArgumentsT]):
             known = ", ".join(f"{job.id} ({job.spec.title})" for job in jobs.all) if jobs else ""
             hint = f"Known jobs: {known}." if known else "Nothing runs in the background."
             return ToolOutput.failure(f"There is no job {arguments.job_id!r}. {hint}")
-        return await self.use(job, jobs, arguments)
+        return await self.use(job, jobs, arguments, context)
 
-    async def use(self, job: Job, jobs: Jobs, arguments: ArgumentsT) -> ToolOutput:
+    async def use(self, job: Job, jobs: Jobs, arguments: ArgumentsT, context: ToolContext) -> ToolOutput:
         raise NotImplementedError
 
 
@@ -51,11 +51,11 @@ class JobOutputTool(JobTool[JobOutputArguments]):
     label = "Job output"
     Arguments = JobOutputArguments
 
-    async def use(self, job: Job, jobs: Jobs, arguments: JobOutputArguments) -> ToolOutput:
+    async def use(self, job: Job, jobs: Jobs, arguments: JobOutputArguments, context: ToolContext) -> ToolOutput:
         if arguments.wait_s and job.state == "running":
             wait = jobs.wait_in_background if job.spec.input is None else jobs.wait_until_settled
             await wait(job, arguments.wait_s)
-        return new_output(job)
+        return new_output(job, context)
 
 
 class JobKillTool(JobTool[JobArguments]):
@@ -65,18 +65,18 @@ class JobKillTool(JobTool[JobArguments]):
     mutates = True
     Arguments = JobArguments
 
-    async def use(self, job: Job, jobs: Jobs, arguments: JobArguments) -> ToolOutput:
+    async def use(self, job: Job, jobs: Jobs, arguments: JobArguments, context: ToolContext) -> ToolOutput:
         if job.state != "running":
             return ToolOutput.text(f"{job.id} had already ended: {job.status_text}.")
         await jobs.stop(job, "model")
-        return new_output(job, "Last output:\n")
+        return new_output(job, context, "Last output:\n")
 
 
-def new_output(job: Job, heading: str = "") -> ToolOutput:
+def new_output(job: Job, context: ToolContext, heading: str = "") -> ToolOutput:
     """Return the state of a job and its output since the last call."""
     printed = job.spec.output.new_text()
     text = f"{job.id} ({job.spec.title}): {job.status_text}.\n{heading}{for_model(printed, '(nothing new)')}"
     if job.spec.input is not None and job.spec.input.hides_input:
-        text += f"\n{USER_INPUT}"
+        text += f"\n{context.mention(USER_INPUT)}"
     details: JsonObject = {"job_id": job.id, "state": job.state, "exit_code": job.exit_code}
     return ToolOutput.text(text, view=TerminalView(job.spec.title, printed, job.exit_code), details=details)

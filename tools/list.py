@@ -76,7 +76,7 @@ async def listing(workspace: Workspace, real: Path, *, depth: int, limit: int) -
     if not is_folder(real):
         # Reading gives the best error: what is there instead, and similar names.
         await workspace.read_bytes(real, limit=1)
-        raise NotAFile(f"{path} is a file; read it with read_file.")
+        raise NotAFile(f"{path} is a file; read it.")
     try:
         tree = await asyncio.to_thread(_walk, real, depth, limit)
     except FileNotFoundError as error:

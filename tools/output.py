@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from harness.execution.spill import open_spill
+from harness.ports.tool import ToolContext
 from harness.terminal_text import strip_escapes
 from harness.truncation import HEAD_SHARE, join_ends
 
@@ -18,15 +19,22 @@ _LONGEST_LINE = 1 << 16
 LARGEST_FILE = 100_000_000
 
 
+def file_hint(context: ToolContext) -> str:
+    """Return how the model can use a file with the complete output, after its path; empty without such tools."""
+    ways = (context.mention("read a part of it with {read_file}"), context.mention("search it with {grep}"))
+    hint = " or ".join(filter(None, ways))
+    return f"; {hint}" if hint else ""
+
+
 class CapturedOutput:
     """Decodes bytes as they arrive into text that is safe to display; keeps little more than `limit` characters."""
 
-    def __init__(self, limit: int, spill: Path, *, largest_file: int = LARGEST_FILE) -> None:
+    def __init__(self, limit: int, spill: Path, *, largest_file: int = LARGEST_FILE, hint: str = "") -> None:
         self._head_limit = int(limit * HEAD_SHARE)
         self._tail_limit = limit - self._head_limit
         self._limit = limit
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._spill = _Spill(spill, largest_file)
+        self._spill = _Spill(spill, largest_file, hint)
         self._unfinished = ""
         self._unread = b""
         self._head = ""
@@ -161,12 +169,12 @@ class CapturedOutput:
 class _Spill:
     """File with the complete output. A write error only changes `note`."""
 
-    def __init__(self, path: Path, largest: int) -> None:
+    def __init__(self, path: Path, largest: int, hint: str) -> None:
         self._path = path
         self._room = largest
         self._file: TextIO | None = None
         self._is_over = False
-        self.note = f"Full output: {path}; read a part of it with read_file or search it with grep."
+        self.note = f"Full output: {path}{hint}."
 
     @property
     def is_full(self) -> bool:

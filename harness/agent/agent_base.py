@@ -65,6 +65,7 @@ class AgentBase:
             jobs=Jobs(self.publish, self.inbox.news),
             dialect=options.dialect,
         )
+        self.state.jobs.name_of = self.state.name_of
         self._initial = copy(self.state)
         self._bus = Bus(self.identity.session_id)
         if isinstance(options.user, PendingRequests):

@@ -12,9 +12,10 @@ from harness.events import LimitReached, ModeChanged, PlanSubmitted
 from harness.messages import synthetic
 from harness.permissions import WRITE, Rule
 from harness.ports.interaction import denies_calls
+from harness.tool_mentions import mention
 from harness.user_requests import Choice, Plan, PlanDecision, Question
 
-LAST_TURN = "[This is the last turn of the planning phase. Submit the plan now with submit_plan, from what you know.]"
+LAST_TURN = "[This is the last turn of the planning phase. Submit the plan now with {submit_plan}, from what you know.]"
 
 LIMIT_CHOICES = (
     Choice("Continue", "leave plan mode; calls that change anything need the usual approvals"),
@@ -66,7 +67,7 @@ async def planning_limit(run: Run) -> LimitReached | None:
     if turns >= limit:
         return LimitReached(limit="turns", message=f"planning used its {limit} turns, and no plan was accepted")
     if turns == limit - 1:
-        run.inbox.reminders.put(synthetic(LAST_TURN))
+        run.inbox.reminders.put(synthetic(mention(LAST_TURN, run.name_of)))
     return None
 
 

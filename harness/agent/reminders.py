@@ -14,6 +14,7 @@ from harness.approval.modes import EXECUTE, PLAN, SUBMIT_PLAN, Mode, ModeName
 from harness.context.pipeline import context_tokens, limits_for
 from harness.instructions.prompts import prompt_text
 from harness.messages import Message, UserMessage, synthetic
+from harness.tool_mentions import renamed
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +58,8 @@ def remind_of_mode(run: Run) -> None:
     if not progress.announced_mode:
         progress.announced_mode, run.state.context.reminder_id = _announced_mode(run.history.outline)
     if progress.announced_mode != mode.name:
-        announce_mode(run, mode, mode_reminder(mode, (tool.name for tool in run.state.tools)))
+        text = mode_reminder(mode, (tool.name for tool in run.state.tools))
+        announce_mode(run, mode, renamed(text, run.name_of))
 
 
 def remind_of_tools(run: Run) -> None:

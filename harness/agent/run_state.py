@@ -136,6 +136,23 @@ class State(Struct):
         dialect = self.dialect(spec) if self.dialect else None
         return tuple(dialect.offered(tools) if dialect else tools)
 
+    def name_of(self, tool: str, spec: ModelSpec | None = None, further: Sequence[Tool] = ()) -> str:
+        """Return the name by which a model knows a tool; empty if it is not offered one that does the same.
+
+        Args:
+            tool: Name of the tool, or of one that a dialect replaces.
+            spec: The model; None: that of the agent.
+            further: Tools besides those of the agent.
+        """
+        spec = spec or self.model.spec
+        dialect = self.dialect(spec) if self.dialect else None
+        names = {each.name for each in self.offered((*self.known_tools, *further), spec)}
+        shown = dialect.name_of(tool) if dialect else tool
+        if tool in names:
+            # Another tool may have the name of the dialect.
+            return tool if shown in names else shown
+        return shown if shown in names else ""
+
 
 class RunRequest(Struct, frozen=True):
     """Input of one run and its run-specific hooks."""
@@ -248,6 +265,10 @@ class Run(Struct, frozen=True):
         """Background jobs."""
         return self.state.jobs
 
+    def name_of(self, tool: str) -> str:
+        """Return the name by which the model knows a tool; empty if it is not offered one that does the same."""
+        return self.state.name_of(tool, self.progress.spec, self.request.tools)
+
     @property
     def sent(self) -> tuple[ModelMessage, ...]:
         """Messages of the latest request."""
@@ -294,6 +315,12 @@ class Run(Struct, frozen=True):
             approval=state.approval,
             tools=tuple(tool.name for tool in (*state.available_tools, *self.request.tools)),
         )
+
+    def in_dialect(self, text: str, tool: str) -> str:
+        """Return an error text about a call with the names of its tool and arguments as the model knows them."""
+        spec = self.progress.spec or self.state.model.spec
+        dialect = self.state.dialect(spec) if self.state.dialect else None
+        return dialect.call_error(text, tool) if dialect and self.name_of(tool) not in ("", tool) else text
 
     def tool(self, name: str) -> Tool | None:
         """Return a tool by name, whether or not it is offered now."""

@@ -63,6 +63,14 @@ class CallContext(Protocol):
         """Return a tool by its name, whether it is offered or not."""
         ...
 
+    def in_dialect(self, text: str, tool: str) -> str:
+        """Return an error text about a call with the names of its tool and arguments as the model knows them."""
+        ...
+
+    def name_of(self, tool: str) -> str:
+        """Return the name by which the model knows a tool; empty if it is not offered one that does the same."""
+        ...
+
 
 class ApprovalContext(CallContext, Protocol):
     """The part of a run that approval needs."""
@@ -121,14 +129,14 @@ def checked(run: CallContext, call: ToolCall, stop_reason: StopReason) -> Outcom
     if tool is None:
         return ToolOutput.failure(_unknown(run, call.name))
     if call.partial_json:
-        return ToolOutput.failure(_invalid_json(call, stop_reason))
+        return ToolOutput.failure(run.in_dialect(_invalid_json(call, stop_reason), call.name))
     # Every mode declares all tools, so that services can cache them.
     if not run.permissions.mode.allows(tool):
-        return ToolOutput.failure(_excluded(call.name, run.permissions.mode))
+        return ToolOutput.failure(run.in_dialect(_excluded(call.name, run.permissions.mode), call.name))
     try:
         arguments = validated(tool, call.arguments)
     except InvalidArguments as error:
-        return ToolOutput.failure(str(error))
+        return ToolOutput.failure(run.in_dialect(str(error), call.name))
     _, is_ordered = without_dependencies(call.arguments, tool.parameters)
     return Allowed(call, tool, arguments, tool.risk(arguments), is_ordered=is_ordered)
 
@@ -252,7 +260,7 @@ def _excluded(name: str, mode: Mode) -> str:
 
 
 def _unknown(run: CallContext, name: str) -> str:
-    known = [tool.name for tool in run.tools]
+    known = [run.name_of(tool.name) or tool.name for tool in run.tools]
     near = difflib.get_close_matches(name, known, n=2)
     if not near and is_remote_name(name):
         return UNAVAILABLE.format(name=name)

@@ -23,6 +23,12 @@ class CallSettings(Struct, frozen=True):
     tools: tuple[Tool, ...]
     """All tools."""
 
+    def name_of(self, tool: str) -> str:
+        return tool
+
+    def in_dialect(self, text: str, tool: str) -> str:
+        return text
+
     def tool(self, name: str) -> Tool | None:
         """Return a tool by its name."""
         return next((tool for tool in self.tools if tool.name == name), None)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 EVICTED = Text("[Content removed from the context to save tokens]")
 DROPPED = Text("[Content removed from the context by the user]")
+CLEARED = "[Cleared: "
+"""Beginning of the text of an evicted result, before its tool."""
 UNCHANGED_SINCE = "unchanged_since"
 """Key in the details of a result that refers to an earlier one; its value is the id of the earlier call."""
 RECALL_CHARS = 8
@@ -223,5 +225,5 @@ def stub_text(result: ToolResult, call: ToolCall | None, *, can_recall: bool) ->
     size = f"{len(result.text):,} chars"
     if can_recall:
         # Forks keep the ids of calls, so that the prompt cache serves their beginning; messages get new ids.
-        return f'[Cleared: {name} — {size}. recall(id="{result.call_id[-RECALL_CHARS:]}") returns it.]'
-    return f"[Cleared: {name} — {size}. Repeat the call if you need it.]"
+        return f'{CLEARED}{name} — {size}. recall(id="{result.call_id[-RECALL_CHARS:]}") returns it.]'
+    return f"{CLEARED}{name} — {size}. Repeat the call if you need it.]"

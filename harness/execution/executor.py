@@ -110,6 +110,7 @@ class ToolExecutor:
             max_result_chars=run.options.execution.max_result_chars,
             on_interrupt=partial(self._results.partials.offer, call),
             add_hooks=run.hooks.add,
+            name_of=run.name_of,
             cancellation=lambda: is_cancelled(task) or is_cancelled(self._task),
         )
 

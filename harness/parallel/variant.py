@@ -143,6 +143,7 @@ def _agent_of(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Messa
         variant.state.late = LateTools(state.late.sources.reading())
     variant.state.calls = state.calls
     variant.state.jobs = state.jobs.for_child(variant.inbox.news)
+    variant.state.jobs.name_of = variant.state.name_of
     if branch.options is None:
         # Permissions, which the user may change meanwhile, are shared.
         variant.state.permissions = state.permissions

@@ -27,6 +27,10 @@ class Dialect(Protocol):
         """Return the name in the dialect of a tool, or of the one that replaces it, by the agent's name."""
         ...
 
+    def call_error(self, text: str, tool: str) -> str:
+        """Return an error text about a call of a tool with the names of the tool and its arguments in the dialect."""
+        ...
+
     def stream(self, provider: Provider, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply to a request in this dialect, with the calls translated back.
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from harness.messages import JsonObject, Message, Text, ToolCall, ToolResult, UserContent
 from harness.ports.provider import Hosting, ToolSpec
 from harness.risk import Risk
+from harness.tool_mentions import NameOf, mention, own_name
 from harness.views import View
 
 if TYPE_CHECKING:
@@ -198,6 +199,8 @@ class ToolContext(Struct, frozen=True):
     """
     add_hooks: Callable[[str, Sequence[Hooks]], None] = lambda _name, _hooks: None
     """Adds hooks to the run from now on, such as those of a skill; the first ones with a name count."""
+    name_of: NameOf = own_name
+    """Returns the name by which the model knows a tool; empty if it is not offered one."""
     cancellation: Callable[[], bool] = lambda: False
     """Source of `cancelled`."""
 
@@ -214,6 +217,10 @@ class ToolContext(Struct, frozen=True):
         """
         if self.cancelled:
             raise asyncio.CancelledError
+
+    def mention(self, text: str) -> str:
+        """Return a text with the names of tools, `{tool}`, as the model knows them; empty if it does not have one."""
+        return mention(text, self.name_of)
 
     def output_limit(self, most: int) -> int:
         """Return how many of `most` characters fit in the result, with room for a short note."""

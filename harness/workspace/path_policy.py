@@ -94,13 +94,13 @@ class PathPolicy:
             existing = next((each for each in folder.parents if each.is_dir()), Path("/"))
             return FileMissing(
                 f"{shown} does not exist, nor does its folder. The nearest folder that does is "
-                f"{self.display(existing)}; list it with list_files."
+                f"{self.display(existing)}; list it."
             )
         near = nearest_names(path.name, _names(folder))
         if near:
             names = ", ".join(self.display(folder / name) for name in near)
             return FileMissing(f"{shown} does not exist. Did you mean: {names}?")
-        return FileMissing(f"{shown} does not exist. Look for it with find_files or list_files.")
+        return FileMissing(f"{shown} does not exist. Search for it by its name.")
 
     def _refusal(self, path: str, real: str) -> str:
         leads = "" if path == real else f" (it leads to {real})"

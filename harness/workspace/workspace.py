@@ -290,9 +290,7 @@ class Workspace:
     def _check_fresh(self, real: Path, file: FileText) -> None:
         seen = self.reads.get(real)
         if seen is None and file.size > 0:
-            raise FileNotRead(
-                f"{self.display(real)} has not been read in this session. Read it with read_file, then change it."
-            )
+            raise FileNotRead(f"{self.display(real)} has not been read in this session. Read it, then change it.")
         if seen is not None and seen.digest != file.digest:
             raise FileChanged(
                 f"{self.display(real)} has changed on disk since it was read. Read it again, then repeat the change."
@@ -368,7 +366,7 @@ class Workspace:
             case FileNotFoundError():
                 return self._path_policy.missing(real)
             case NotAFile():
-                hint = "; list it with list_files" if real.is_dir() else "; it is not opened"
+                hint = "; list it" if real.is_dir() else "; it is not opened"
                 return NotAFile(f"{shown} is {error}, not a file{hint}.")
             case FileNotText():
                 return FileNotText(f"{shown} is not text: {error}.")

@@ -22,6 +22,7 @@ from harness.messages import JsonObject
 from harness.permissions import Rule
 from harness.ports.interaction import NonInteractive
 from harness.ports.tool import Tool
+from harness.tool_mentions import mention
 from harness.user_requests import Answer
 from providers.demo import Call, Reply, scripted
 from tools.delegate import DelegateTool
@@ -52,7 +53,7 @@ async def test_planning_that_exhausts_its_turns_is_reminded_of_the_plan_and_ends
     result = await agent.prompt("go")
 
     assert len(look.ran) == 3
-    assert texts_of(agent)[:3] == ["go", PLAN_MODE_ON, LAST_TURN]
+    assert texts_of(agent)[:3] == ["go", PLAN_MODE_ON, mention(LAST_TURN)]
     assert (result.limit, result.stop_message) == ("turns", "planning used its 3 turns, and no plan was accepted")
     assert [event.limit for event in seen if isinstance(event, LimitReached)] == ["turns"]
     assert agent.state.mode is PLAN
@@ -66,7 +67,7 @@ async def test_plan_execute_moves_to_execution_when_planning_exhausts_its_turns(
     result = await agent.prompt("go")
 
     assert (len(look.ran), len(run.ran), result.text, result.limit) == (10, 1, "done", "")
-    assert texts_of(agent) == ["go", PLAN_MODE_ON, LAST_TURN, MOVED_ON]
+    assert texts_of(agent) == ["go", PLAN_MODE_ON, mention(LAST_TURN), MOVED_ON]
     assert [event.mode for event in seen if isinstance(event, ModeChanged)] == ["execute"]
 
 

@@ -102,7 +102,7 @@ async def test_new_file_is_created_with_its_folders_and_the_default_mode(workspa
 async def test_unread_file_cannot_be_changed(workspace: Workspace, root: Path):
     (root / "a.txt").write_text("old\n")
 
-    with pytest.raises(FileNotRead, match="read_file"):
+    with pytest.raises(FileNotRead, match="Read it, then change it"):
         await workspace.write("a.txt", "new\n")
     with pytest.raises(FileNotRead):
         await workspace.splice("a.txt", upper)

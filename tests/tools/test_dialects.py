@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.model_server import Failure, ModelServer, Reply
+from fakes.model_server import ModelServer, Reply
 from fakes.people import ScriptedUser
 from fakes.runs import results_of
 
@@ -16,13 +16,13 @@ from cinch_tui.assembly.dialects import chosen_dialect
 from harness import ConfigError
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
+from harness.approval.modes import EXECUTE, PLAN
 from harness.approval.rules import parse_rule
 from harness.approval.store import RuleStore
 from harness.codec import parsed_arguments
 from harness.deltas import BlockDelta
 from harness.events import Event, MessageUpdate
-from harness.messages import JsonObject, ModelSpec
-from harness.ports.provider import Model
+from harness.messages import JsonObject, ModelSpec, UserMessage
 from harness.workspace.workspace import Workspace
 from providers import connect
 from tools import builtin_tools
@@ -136,8 +136,6 @@ def test_first_entry_that_fits_a_model_chooses_its_dialect():
 
 NOTEBOOK = '{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "source": ["x"]}]}'
 CELL: JsonObject = {"cell_id": "a", "new_source": "y"}
-PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-a = 1\n+a = 2\n*** End Patch"
-EDITS = {"edit_file", "write_file"}
 
 
 def dialect_agent(server: ModelServer, folder: Path) -> Agent:
@@ -151,99 +149,6 @@ def dialect_agent(server: ModelServer, folder: Path) -> Agent:
 def named(server: ModelServer, request: int) -> set[str]:
     """Return the names of the declared tools, in the wires of Anthropic and OpenAI."""
     return {str(tool.get("name")) for tool in server.requests[request].body["tools"]}
-
-
-def openai_model(server: ModelServer, name: str = "gpt-5.2-codex") -> Model:
-    return connect(f"openai/{name}", base_url=server.openai_url, api_key="sk-x")
-
-
-@pytest.fixture
-def patcher(server: ModelServer, tmp_path: Path) -> Agent:
-    """An agent with all tools for files, whose dialects are those of a start without settings."""
-    (tmp_path / "a.py").write_text("a = 1\n")
-    model = openai_model(server)
-    options = AgentOptions(
-        workspace=Workspace(tmp_path), user=ScriptedUser(), approval="off", dialect=chosen_dialect([], model.spec)
-    )
-    return Agent(model, builtin_tools(optional=["apply_patch"]), "Use edit_file.", options)
-
-
-async def test_tools_for_edits_follow_the_model_within_a_session(patcher: Agent, server: ModelServer, tmp_path: Path):
-    server._script = [
-        Reply(calls=[("read_file", {"path": "a.py"})]),
-        Reply(calls=[("apply_patch", {"patch": PATCH})]),
-        Reply("Done."),
-        Reply(calls=[("edit_file", {"path": "a.py", "old_string": "2", "new_string": "3"})]),
-        Reply("Done."),
-    ]
-    await patcher.prompt("go")
-    assert (tmp_path / "a.py").read_text() == "a = 2\n"
-
-    patcher.set_model(connect("anthropic/claude-x", base_url=server.url, api_key="sk-x"))
-    await patcher.prompt("go on")
-    await patcher.close()
-
-    assert (tmp_path / "a.py").read_text() == "a = 3\n"
-    assert named(server, 0) & {"apply_patch", *EDITS} == {"apply_patch"}
-    assert "Use apply_patch." in str(server.requests[0].body)
-    assert named(server, 3) & {"apply_patch", *EDITS} == EDITS
-    assert server.requests[3].body["system"][0]["text"].startswith("Use edit_file.")
-
-
-async def test_fallback_model_is_offered_its_own_tools_for_edits(server: ModelServer, tmp_path: Path):
-    server._script = [Failure(400, "no"), Reply("Done.")]
-    options = AgentOptions(
-        workspace=Workspace(tmp_path),
-        dialect=chosen_dialect([], ModelSpec("anthropic", "claude-x")),
-        fallback=[openai_model(server)],
-    )
-    model = connect("anthropic/claude-x", base_url=server.url, api_key="sk-x")
-    agent = Agent(model, builtin_tools(optional=["apply_patch"]), "You help.", options)
-    await agent.prompt("go")
-    await agent.close()
-
-    assert named(server, 0) & {"apply_patch", *EDITS} == EDITS
-    assert named(server, 1) & {"apply_patch", *EDITS} == {"apply_patch"}
-
-
-async def test_call_of_a_tool_that_the_model_is_not_offered_runs_nevertheless(
-    patcher: Agent, server: ModelServer, tmp_path: Path
-):
-    server._script = [Reply(calls=[("write_file", {"path": "b.py", "content": "b"})]), Reply("Done.")]
-    await patcher.prompt("go")
-    await patcher.close()
-
-    assert (tmp_path / "b.py").read_text() == "b"
-
-
-async def test_edit_tools_stay_for_an_agent_without_apply_patch(server: ModelServer, tmp_path: Path):
-    server._script = [Reply("Done.")]
-    model = openai_model(server)
-    options = AgentOptions(workspace=Workspace(tmp_path), dialect=chosen_dialect([], model.spec))
-    agent = Agent(model, builtin_tools(), "Use edit_file.", options)
-    await agent.prompt("go")
-    await agent.close()
-
-    assert named(server, 0) & {"apply_patch", *EDITS} == EDITS
-    assert "Use edit_file." in str(server.requests[0].body)
-
-
-@pytest.mark.parametrize(
-    ("name", "dialect"),
-    [
-        ("openai/gpt-5", "codex"),
-        ("openrouter/openai/gpt-5.1-mini", "codex"),
-        ("openai/codex-mini-latest", "codex"),
-        ("openai/gpt-4.1", "cinch"),
-        ("groq/openai/gpt-oss-120b", "cinch"),
-        ("anthropic/claude-sonnet-4-5", "cinch"),
-    ],
-)
-def test_models_trained_with_apply_patch_have_the_dialect_codex(name: str, dialect: str):
-    spec = ModelSpec(*name.split("/", 1))
-
-    assert chosen_dialect([], spec)(spec).name == dialect
-    assert chosen_dialect(["cinch"], spec)(spec).name == "cinch"
 
 
 async def test_former_names_of_tools_are_accepted(tmp_path: Path):
@@ -371,3 +276,42 @@ def test_arguments_may_be_received_in_any_parts(written: str, expected: object):
     else:
         with pytest.raises(ValueError, match=r"."):
             parsed_arguments(text)
+
+
+async def test_texts_for_the_model_name_its_tools(tmp_path: Path):
+    script = [
+        Reply(calls=[("Write", {"file_path": "x", "content": ""})]),
+        Reply(calls=[("Read", {"offset": 3}), ("Raed", {}), ("Edit", "{")]),
+        Reply("Done."),
+    ]
+    with ModelServer(script) as server:
+        agent = dialect_agent(server, tmp_path)
+        agent.set_mode(PLAN)
+        await agent.prompt("hello")
+        agent.set_mode(EXECUTE)
+        server_reminders = [each.text for each in agent.messages if isinstance(each, UserMessage) and each.synthetic]
+        await agent.close()
+
+    excluded, missing, unknown, broken = (each.text for each in results_of(agent)[:4])
+    assert "Write is not available in plan mode" in excluded
+    assert "The arguments of Read do not fit its schema" in missing
+    assert "required and missing: file_path" in missing
+    assert "did you mean Read" in unknown
+    assert "The arguments of Edit" in broken
+    assert any("`AskUserQuestion`" in text and "`ExitPlanMode`" in text for text in server_reminders)
+
+
+async def test_hints_name_tools_that_the_model_has(tmp_path: Path):
+    call = ("Bash", {"command": "sleep 60", "run_in_background": True})
+    with ModelServer([Reply(calls=[call]), Reply("Done."), Reply(calls=[call]), Reply("Done.")]) as server:
+        agent = dialect_agent(server, tmp_path)
+        await agent.prompt("go")
+        agent.set_tools([tool for tool in agent.state.tools if not tool.name.startswith("job_")])
+        await agent.prompt("go")
+        await agent.close()
+
+    named_hint, no_hint = (each.text for each in results_of(agent))
+    assert "TaskOutput shows its output, TaskStop stops it." in named_hint
+    assert "Running in the background as job-2" in no_hint
+    assert "job_output" not in no_hint
+    assert "shows its output" not in no_hint

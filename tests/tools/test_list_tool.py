@@ -72,7 +72,7 @@ async def test_links_are_shown_and_not_followed(place: Workplace, tmp_path: Path
 
 
 async def test_a_path_that_is_no_folder_is_reported(place: Workplace):
-    with pytest.raises(NotAFile, match=r"README\.md is a file; read it with read_file"):
+    with pytest.raises(NotAFile, match=r"README\.md is a file; read it\."):
         await place.call(LIST, path="README.md")
     with pytest.raises(FileMissing, match="Did you mean: src"):
         await place.call(LIST, path="scr")

@@ -35,6 +35,9 @@ class OwnNames(Dialect):
     def name_of(self, tool: str) -> str:
         return tool
 
+    def call_error(self, text: str, tool: str) -> str:
+        return text
+
     def stream(self, provider: Provider, request: Request) -> AsyncIterator[Delta]:
         return provider.stream(request)
 

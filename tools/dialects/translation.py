@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from harness.agent.tool_search import CALL_TOOL
+from harness.context.overlay import CLEARED
 from harness.deltas import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.instructions.loading import INSTRUCTION_FILE
 from harness.messages import (
@@ -18,6 +19,7 @@ from harness.messages import (
     JsonObject,
     JsonValue,
     ModelMessage,
+    Text,
     ToolCall,
     ToolResult,
 )
@@ -28,6 +30,10 @@ from tools.dialects.streamed_arguments import Handling, StreamedArguments
 
 _NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b|(?<=`)[a-z]+(?=`)")
 """Name of a tool or an argument in a text: without an underscore, such as `grep`, it may be an ordinary word."""
+
+
+_ARGUMENTS = re.compile(r"(?m)(?<=^- )\w+|(?<=missing: )[\w, ]+$")
+"""Names of arguments in the text of `harness.function_tools.schema.validation_message`."""
 
 
 class ToolNames(Struct, frozen=True):
@@ -91,6 +97,14 @@ class RenamedTools(OwnNames):
 
     def name_of(self, tool: str) -> str:
         return self._mentions.get(tool, tool)
+
+    def call_error(self, text: str, tool: str) -> str:
+        names = self._tools.get(tool)
+        if names is None:
+            return text
+        text = re.sub(rf"\b{re.escape(tool)}\b", names.name, text)
+        sent = names.sent
+        return _ARGUMENTS.sub(lambda part: re.sub(r"\w+", lambda name: sent.get(name[0], name[0]), part[0]), text)
 
     def stream(self, provider: Provider, request: Request) -> AsyncIterator[Delta]:
         declared = {each.name: each.parameters for each in request.tools}
@@ -220,14 +234,22 @@ class RenamedTools(OwnNames):
 
     def _sent_message(self, message: ModelMessage) -> ModelMessage:
         match message:
-            case ToolResult(tool_name=name) if name in self._tools:
-                return replace(message, tool_name=self._tools[name].name)
+            case ToolResult(content=content, tool_name=name) if name in self._tools:
+                shown = tuple(self._sent_stub(part, name) if isinstance(part, Text) else part for part in content)
+                return replace(message, tool_name=self._tools[name].name, content=shown)
             case AssistantMessage() if any(
                 call.name in self._tools or call.name == CALL_TOOL for call in message.tool_calls
             ):
                 return replace(message, content=tuple(self._sent_block(block) for block in message.content))
             case _:
                 return message
+
+    def _sent_stub(self, part: Text, tool: str) -> Text:
+        """Return a text; the stub of an evicted result names the tool of the call."""
+        head = f"{CLEARED}{tool}"
+        if not part.text.startswith(head):
+            return part
+        return Text(f"{CLEARED}{self._tools[tool].name}{part.text.removeprefix(head)}")
 
     def _sent_block(self, block: AssistantContent) -> AssistantContent:
         if not isinstance(block, ToolCall):

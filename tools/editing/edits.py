@@ -164,7 +164,7 @@ def explain_miss(file: FileText, edit: Edit, name: str, problem: str = "") -> st
         where = f"lines {near.first}–{last}" if len(near.lines) > 1 else f"line {near.first}"
         parts.append(f"The nearest place is {where}; {near.reason}:\n{near.difference}")
     elif not made:
-        parts.append("Nothing in the file is similar. Read the file again, or search for the text with grep.")
+        parts.append("Nothing in the file is similar. Read the file again, or search for the text.")
     return "\n".join(parts)
 
 

@@ -79,7 +79,7 @@ def parse_url(text: str) -> WebUrl:
     except ValueError as error:
         raise BlockedAddress(f"This is not a valid URL: {error}.") from error
     if parts.scheme not in DEFAULT_PORTS or not host:
-        raise BlockedAddress("Only absolute URLs with http:// or https:// can be fetched; local files with read_file.")
+        raise BlockedAddress("Only absolute URLs with http:// or https:// can be fetched. Read local files instead.")
     if "@" in parts.netloc:
         raise BlockedAddress("URLs with a user name or password are not fetched. Remove the part before @.")
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")

@@ -37,7 +37,7 @@ CACHE_SECONDS = 15 * 60.0
 MOST_CACHED = 50
 MOST_CACHED_CHARS = 20_000_000
 _HINTS = {
-    401: "The page needs a login, and web_fetch sends no credentials.",
+    401: "The page needs a login, and no credentials are sent.",
     403: "The site refuses programs, or the page needs a login.",
     404: "Check the URL, or search for the page.",
     410: "The page was removed; search for another one.",
@@ -105,7 +105,7 @@ class FetchTool(TypedTool[FetchParameters]):
         except Redirected as redirect:
             return ToolOutput.text(
                 f"{arguments.url} redirects to another host (HTTP {redirect.status}), so it was not followed. "
-                f"Call web_fetch with the new URL if you need it: {redirect.target}"
+                f"Fetch the new URL if you need it: {redirect.target}"
             )
         except BlockedAddress as error:
             return ToolOutput.failure(str(error))

@@ -136,6 +136,7 @@ class Spawner(Delegate):
         child.state.context.calibration = run.state.context.calibration
         child.state.calls = run.state.calls
         child.state.jobs = run.state.jobs.for_child(child.inbox.news)
+        child.state.jobs.name_of = child.state.name_of
         if not role.model:
             child.state.max_tokens = run.state.max_tokens
             child.state.context.budget = run.state.context.budget

@@ -23,8 +23,9 @@ from tools.typed import Parameters
 
 SHOWN_FILES = 30
 """Number of files to name in the preview of a commit."""
-NOTHING_STAGED = "Nothing is staged. Pass the paths to commit; git_status shows what has changed."
-NOTHING_CHANGED = "There is nothing to commit in these paths; git_status shows what has changed."
+NOTHING_STAGED = "Nothing is staged. Pass the paths to commit"
+NOTHING_CHANGED = "There is nothing to commit in these paths"
+_SHOWN_BY = "; {git_status} shows what has changed"
 IN_SUBMODULES = " Changes inside a submodule are committed there first, with `git -C`."
 
 _CONFLICTS = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
@@ -110,7 +111,8 @@ class GitCommitTool(GitTool[CommitArguments]):
             return hint_for("partial commit during a merge")
         if not changes and not merges:
             submodules = IN_SUBMODULES if (context.workspace.root / ".gitmodules").exists() else ""
-            return f"{NOTHING_CHANGED if arguments.paths else NOTHING_STAGED}{submodules}"
+            nothing = NOTHING_CHANGED if arguments.paths else NOTHING_STAGED
+            return f"{nothing}{context.mention(_SHOWN_BY)}.{submodules}"
         for each in _IDENTITIES:
             code, text = await self._git(context, "var", each)
             if code:

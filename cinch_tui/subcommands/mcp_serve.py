@@ -103,7 +103,8 @@ async def _serve(options: Options, settings: Settings, arguments: _Arguments) ->
     for warning in assembly.warnings:
         warn(warning)
     agent = assembly.agent
-    tools = _chosen(agent.state.tools, arguments.tools)
+    # Without those for certain models only: the model of the client is not known.
+    tools = _chosen(agent.state.offered(agent.state.tools, agent.state.model.spec), arguments.tools)
     async with ToolSession(agent) as session:
         server = ToolServer(session, tools, approval, __version__, str(assembly.workspace.root))
         agent.subscribe(server.on_event)

@@ -56,8 +56,35 @@ class JobOutput(Protocol):
         ...
 
 
+class JobScreen(Struct, frozen=True):
+    """Screen of a program that draws on its terminal instead of printing lines."""
+
+    text: str
+    """Rows, without trailing spaces and empty rows at the end."""
+    line: int
+    """Line of the cursor, from 1."""
+    column: int
+    """Column of the cursor, from 1."""
+    is_alternate: bool
+    """True for a full-screen program, such as an editor: its screen is gone when it ends."""
+
+
 class JobInput(Protocol):
     """Port: terminal of a job that a program reads its input from."""
+
+    @property
+    def screen(self) -> JobScreen | None:
+        """Return what the program has drawn; None while it prints lines."""
+        ...
+
+    @property
+    def uses_application_keys(self) -> bool:
+        """True if the program expects the sequences of the application mode for cursor keys."""
+        ...
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Change the size of the terminal; the program is notified."""
+        ...
 
     @property
     def hides_input(self) -> bool:

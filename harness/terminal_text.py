@@ -84,6 +84,11 @@ class FragmentEscaper:
         return shown
 
 
+def remove_escapes(text: str) -> str:
+    """Remove complete escape sequences."""
+    return _ESCAPE_SEQUENCE.sub("", text)
+
+
 def strip_escapes(text: str) -> str:
     """Remove complete escape sequences, turn CRLF into LF, and make the remaining control characters visible.
 
@@ -91,7 +96,7 @@ def strip_escapes(text: str) -> str:
     """
     if _CONTROL.search(text) is None:
         return text
-    return _CONTROL.sub(lambda found: _name(found[0]), _ESCAPE_SEQUENCE.sub("", text).replace("\r\n", "\n"))
+    return _CONTROL.sub(lambda found: _name(found[0]), remove_escapes(text).replace("\r\n", "\n"))
 
 
 def _shown(found: re.Match[str]) -> str:

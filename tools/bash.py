@@ -145,10 +145,6 @@ class BashTool(TypedTool[BashArguments], Revisable):
         variables = {} if context.by_user else self.shell.variables
         start = ShellState(_folder(arguments), variables)
         command = await prepared(arguments.command, context, self._secrets, start=start)
-        if arguments.pty:
-            # The user can answer.
-            asks = {name: value for name, value in command.environment.items() if name != "GIT_TERMINAL_PROMPT"}
-            command = replace(command, environment=asks)
         shown = replace(command, text=reporting(command.text, report)) if report else command
         # The output of a command that only reads is content, such as a file.
         is_content = _only_reads(arguments)

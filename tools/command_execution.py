@@ -6,7 +6,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -205,16 +205,35 @@ class CommandExecution:
         return (complete, compress(complete, self._command.compression)) if complete else ("", "")
 
     def _in_background_result(self, job: Job, how: str) -> ToolOutput:
-        printed = self._captured.new_text()
-        text = f"{how} as {job.id}. {self._jobs.hint}\nOutput so far:\n{for_model(printed, '(nothing)')}"
+        new = new_output_of(job)
+        text = f"{how} as {job.id}. {self._jobs.hint}\nOutput so far:\n{for_model(new.text, '(nothing)')}"
         if job.spec.input is not None:
             text += f"\n{input_hint(job.spec.input, self._context)}"
-        return ToolOutput.text(text, view=self._view(printed), details={"job_id": job.id})
+        return ToolOutput.text(text, view=self._view(new.shown), details={"job_id": job.id})
 
     def _view(self, output: str) -> TerminalView:
         """Return a view of `output` with the number of characters that were left out of it."""
         left_out = max(0, self._captured.length - len(output)) or None
         return TerminalView(self._command.text, output, left_out=left_out)
+
+
+class NewOutput(NamedTuple):
+    """Output of a job since the last call, with the screen that its program draws."""
+
+    shown: str
+    """Output for the user."""
+    text: str
+    """Output for the model, with the position of the cursor."""
+
+
+def new_output_of(job: Job) -> NewOutput:
+    printed, screen = job.spec.output.new_text(), job.spec.input.screen if job.spec.input else None
+    if screen is None:
+        return NewOutput(printed, printed)
+    # The screen shows an unfinished line as well.
+    lines = printed[: printed.rfind("\n") + 1]
+    heading = f"[Screen; the cursor is at line {screen.line}, column {screen.column}]\n"
+    return NewOutput(f"{lines}{screen.text}", f"{lines}{heading}{screen.text}")
 
 
 def input_hint(terminal: JobInput, context: ToolContext) -> str:

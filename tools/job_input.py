@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import string
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -17,16 +15,10 @@ from harness.views import TerminalView, View
 from tools.command_execution import USER_INPUT, title_of
 from tools.jobs import JobArguments, JobTool, new_output
 from tools.shell.analysis import analyze
+from tools.terminal_keys import NAMED, characters_of
 
 LONGEST_TEXT = 4_000
 """Longest text in characters: a terminal accepts lines of 4,096 bytes."""
-KEYS = {
-    "enter": "\r", "tab": "\t", "escape": "\x1b", "space": " ", "backspace": "\x7f", "delete": "\x1b[3~",
-    "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F",
-    "pageup": "\x1b[5~", "pagedown": "\x1b[6~",
-    **{f"ctrl-{letter}": chr(ord(letter) - ord("a") + 1) for letter in string.ascii_lowercase},
-}  # fmt: skip
-"""Characters that keys send, by name."""
 
 
 class JobInputArguments(JobArguments):
@@ -36,7 +28,7 @@ class JobInputArguments(JobArguments):
         Meta(
             max_length=50,
             description="Keys to press after the text: enter, tab, escape, backspace, delete, up, down, left, right, "
-            "home, end, pageup, pagedown, ctrl-c, ctrl-d and other ctrl-LETTER.",
+            "home, end, pageup, pagedown, f1, shift-tab, ctrl-c, alt-x and the like.",
         ),
     ] = ("enter",)
     wait_s: Annotated[
@@ -90,7 +82,9 @@ class JobInputTool(JobTool[JobInputArguments]):
             return ToolOutput.failure(f"{job.id} has no terminal: only a command started with pty reads input.")
         if terminal.hides_input:
             return ToolOutput.failure(f"Nothing was typed into {job.id}.\n{context.mention(USER_INPUT)}")
-        typed = "".join((arguments.text.replace("\n", "\r"), *(KEYS[key] for key in arguments.keys))).encode()
+        application = terminal.uses_application_keys
+        pressed = (characters_of(key, application=application) or "" for key in arguments.keys)
+        typed = "".join((arguments.text.replace("\n", "\r"), *pressed)).encode()
         accepted = terminal.type(typed)
         await jobs.wait_until_settled(job, arguments.wait_s)
         if accepted < len(typed):
@@ -100,8 +94,9 @@ class JobInputTool(JobTool[JobInputArguments]):
 
 
 def _unknown_keys(keys: Sequence[str]) -> str:
-    unknown = [key for key in keys if key not in KEYS]
+    unknown = [key for key in keys if characters_of(key) is None]
     if not unknown:
         return ""
-    named = ", ".join(key for key in KEYS if not re.fullmatch(r"ctrl-[abe-z]", key))
-    return f"There are no keys {', '.join(unknown)}, so nothing was typed. Keys: {named} and other ctrl-LETTER."
+    return (
+        f"There are no keys {', '.join(unknown)}, so nothing was typed. Keys: {', '.join(NAMED)}, ctrl-LETTER, alt-KEY."
+    )

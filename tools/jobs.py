@@ -10,7 +10,7 @@ from harness.jobs import Job, Jobs
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import TerminalView
-from tools.command_execution import USER_INPUT
+from tools.command_execution import USER_INPUT, new_output_of
 from tools.output import for_model
 from tools.typed import Parameters, TypedTool
 
@@ -74,9 +74,9 @@ class JobKillTool(JobTool[JobArguments]):
 
 def new_output(job: Job, context: ToolContext, heading: str = "") -> ToolOutput:
     """Return the state of a job and its output since the last call."""
-    printed = job.spec.output.new_text()
-    text = f"{job.id} ({job.spec.title}): {job.status_text}.\n{heading}{for_model(printed, '(nothing new)')}"
+    new = new_output_of(job)
+    text = f"{job.id} ({job.spec.title}): {job.status_text}.\n{heading}{for_model(new.text, '(nothing new)')}"
     if job.spec.input is not None and job.spec.input.hides_input:
         text += f"\n{context.mention(USER_INPUT)}"
     details: JsonObject = {"job_id": job.id, "state": job.state, "exit_code": job.exit_code}
-    return ToolOutput.text(text, view=TerminalView(job.spec.title, printed, job.exit_code), details=details)
+    return ToolOutput.text(text, view=TerminalView(job.spec.title, new.shown, job.exit_code), details=details)

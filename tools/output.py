@@ -7,15 +7,18 @@ decoded only when it is displayed.
 from __future__ import annotations
 
 import codecs
+import re
 from pathlib import Path
 from typing import TextIO
 
 from harness.execution.spill import open_spill
 from harness.ports.tool import ToolContext
-from harness.terminal_text import strip_escapes
+from harness.terminal_text import remove_escapes, strip_escapes
 from harness.truncation import HEAD_SHARE, join_ends
 
 _LONGEST_LINE = 1 << 16
+# Cursor to the first column, or line erased: what follows replaces it.
+_LINE_START = re.compile(r"\x1b\[(?:[01]?G|2K)")
 LARGEST_FILE = 100_000_000
 
 
@@ -226,7 +229,23 @@ def for_model(output: str, empty: str) -> str:
 
 def cleaned(text: str) -> str:
     """Return output as a terminal would show it, without escape sequences."""
+    if "\x1b" in text:
+        text = _LINE_START.sub("\r", text)
     # A carriage return restarts a line, as in progress bars: its final state counts.
     if "\r" in text:
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    text = text.replace("\a", "")
+    if "\b" in text:
+        text = _erased(remove_escapes(text))
     return strip_escapes(text)
+
+
+def _erased(text: str) -> str:
+    """Return a text without the characters that backspaces have erased."""
+    kept: list[str] = []
+    for character in text:
+        if character != "\b":
+            kept.append(character)
+        elif kept and kept[-1] != "\n":
+            kept.pop()
+    return "".join(kept)

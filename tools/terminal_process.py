@@ -1,7 +1,4 @@
-"""Pseudo-terminal of a command: an interactive program runs in it, and the model and the user type into it.
-
-The terminal is of type `dumb`, so that programs print plain lines instead of drawing on a screen.
-"""
+"""Pseudo-terminal of a command: an interactive program runs in it, and the model and the user type into it."""
 
 from __future__ import annotations
 
@@ -18,18 +15,25 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from harness.jobs import JobScreen
 from tools.child_process import Program
 from tools.shell_command import CommandOutput, CommandResult, OutputSink, ShellCommand, run_process, shell_program
+from tools.terminal_screen import TerminalScreen
 
 if TYPE_CHECKING:
     from harness.jobs import JobInput
 
 ROWS, COLUMNS = 24, 80
+_TERMINAL_TYPE = "xterm-256color"
 _ECHO_CHECK_SECONDS = 0.2
 _QUIET_SECONDS = 0.4
 """A program that has printed nothing for this long is taken to wait for input."""
 _LOCAL_MODES = 3
 _SECRET_PROMPT = re.compile(r"(?i)(password|passphrase|passcode|\bpin\b|secret|token|verification code)[^\n]*[:?>]\s*$")
+# Fields for a passphrase in a full-screen dialog, as pinentry draws them.
+_SECRET_FIELD = re.compile(r"(?i)(password|passphrase|\bpin\b)[^\n]*:\s*\**_{3,}")
 # The leader of a session that opens a terminal controls it.
 _OPEN_TERMINAL = 'exec 0<>"$1" 1>&0 2>&0; shift; exec "$@"'
 
@@ -38,7 +42,10 @@ class TerminalProcess:
     """A command in a pseudo-terminal."""
 
     def __init__(self, command: ShellCommand) -> None:
-        self._command = command
+        # The user can answer git's questions.
+        environment = {name: value for name, value in command.environment.items() if name != "GIT_TERMINAL_PROMPT"}
+        self._command = replace(command, environment=environment | {"TERM": _TERMINAL_TYPE})
+        self._screen: TerminalScreen | None = None
         self.last_line: Callable[[], str] = str
         """Returns the last line of the output, which may be a prompt."""
         self._master = self._slave = -1
@@ -55,13 +62,15 @@ class TerminalProcess:
         self._master, self._slave = os.openpty()
         try:
             os.set_blocking(self._master, False)
-            fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-            output = CommandOutput(partial(self._receive, on_output), ends=(os.dup(self._master), os.dup(self._slave)))
+            self._screen = screen = TerminalScreen(ROWS, COLUMNS, on_output, self._reply)
+            self.resize(ROWS, COLUMNS)
+            output = CommandOutput(partial(self._receive, screen), ends=(os.dup(self._master), os.dup(self._slave)))
             try:
                 pipes = (subprocess.DEVNULL, subprocess.DEVNULL, subprocess.DEVNULL)
                 return await run_process(self._program(), pipes, (output,), outlives=False)
             finally:
                 output.close()
+                screen.close()
         finally:
             if self._timer is not None:
                 self._timer.cancel()
@@ -80,7 +89,25 @@ class TerminalProcess:
         if modes & termios.ECHO:
             return False
         # Line editors turn off the echo as well and print what is typed themselves.
-        return bool(modes & termios.ICANON) or _SECRET_PROMPT.search(self.last_line()) is not None
+        return bool(modes & termios.ICANON) or self._shows_secret_prompt
+
+    @property
+    def screen(self) -> JobScreen | None:
+        drawn = self._screen.drawn if self._screen else None
+        if self._screen is None or drawn is None:
+            return None
+        text = "\n".join(drawn.rows).rstrip("\n")
+        return JobScreen(text, *drawn.position, is_alternate=self._screen.is_alternate)
+
+    @property
+    def uses_application_keys(self) -> bool:
+        return self._screen is not None and self._screen.uses_application_keys
+
+    def resize(self, rows: int, columns: int) -> None:
+        if self._screen is None or self._slave < 0:
+            return
+        self._screen.resize(rows, columns)
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, data: bytes) -> int:
         if self._master < 0:
@@ -100,8 +127,25 @@ class TerminalProcess:
         opener = ("/bin/sh", "-c", _OPEN_TERMINAL, "sh", os.ttyname(self._slave))
         return Program((*opener, *program.args), program.cwd, program.environment)
 
-    def _receive(self, on_output: OutputSink, data: bytes) -> None:
-        on_output(data)
+    @property
+    def _shows_secret_prompt(self) -> bool:
+        screen = self.screen
+        if screen is None:
+            return _SECRET_PROMPT.search(self.last_line()) is not None
+        row = screen.text.split("\n")[screen.line - 1 : screen.line]
+        if screen.is_alternate:
+            # A text in an editor is no prompt.
+            return any(map(_SECRET_FIELD.search, row))
+        return any(_SECRET_PROMPT.search(each[: screen.column - 1]) for each in row)
+
+    def _reply(self, data: bytes) -> None:
+        """Reply to a program that queries its terminal."""
+        if self._master >= 0:
+            with suppress(BlockingIOError):
+                os.write(self._master, data)
+
+    def _receive(self, screen: TerminalScreen, data: bytes) -> None:
+        screen.feed(data)
         self._received += len(data)
         self._last_output = time.monotonic()
         if self._timer is not None:

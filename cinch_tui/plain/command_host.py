@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from providers.model_catalog.offers import Offer
     from tools.mcp.auth.browser_login import LoginRequest
 
-ANSWER_TIMEOUT_S = 3.0
-"""Seconds that a program in a terminal has to answer what the user typed."""
-LATEST_OUTPUT_CHARS = 2_000
 LISTING_TIMEOUT_S = 5.0
 """Seconds that providers have to list their models."""
 SEND_AS_PROMPT = "Send it to the model as a prompt"
@@ -296,16 +293,10 @@ class PlainCommandHost:
         return None
 
     async def type_into(self, job: Job, terminal: JobInput) -> None:
-        async with self._menus.lock:
-            self._writer.write(job.id, job.spec.output.latest(LATEST_OUTPUT_CHARS).rstrip("\n"))
-            how = "not shown, and not seen by the model" if terminal.hides_input else "the model sees it"
-            try:
-                typed = await self._menus.line(f"Type ({how}): ", opens=True, hidden=terminal.hides_input)
-            except InputClosed:
-                return
-        terminal.type(f"{typed}\r".encode())
-        await self.session.agent.jobs.wait_until_settled(job, ANSWER_TIMEOUT_S)
-        self._writer.write(job.id, job.spec.output.latest(LATEST_OUTPUT_CHARS).rstrip("\n"))
+        # Imported late: few conversations need it.
+        from cinch_tui.plain.job_input import type_into
+
+        await type_into(job, terminal, self._menus, self._writer)
 
     def restore_prompt(self, user_input: UserInput) -> None:
         """Print the prompt: a line of plain mode cannot start with a text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from fakes.chat import chat, until
 from fakes.model_server import ModelServer
 from fakes.panels import area, lines, say
 from fakes.script import Reply
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from cinch_tui import job_wake
 from cinch_tui.app.app import CinchApp
@@ -71,6 +72,45 @@ async def test_user_types_a_password_and_other_input_into_a_job(start, own_home:
     assert "Password: Type it with /jobs input" in blocks(app)
     assert not [content for content in files if b"hunter2" in content]
     assert "hunter2" not in job.spec.output.full_text() + app.controller.agent.save_messages()
+
+
+DRAWS = """
+import curses
+def main(window):
+    while (key := curses.keyname(window.getch()).decode()) != "q":
+        window.erase()
+        window.addstr(0, 0, f"<{key}> {window.getmaxyx()}")
+curses.wrapper(main)
+"""
+
+
+def drawn(app: CinchApp) -> str:
+    """Return the first row that a program has drawn."""
+    return str(app.screen.query_one("#screen", Static).render()).partition("\n")[0].strip()
+
+
+async def test_keys_go_to_a_program_that_draws_and_its_terminal_fits_the_dialog(start):
+    app = start(Reply(calls=[("bash", {"command": f"{sys.executable} draws.py", "pty": True})]), Reply("It is open."))
+    (app.controller.options.cwd / "draws.py").write_text(DRAWS)
+    async with app.run_test(size=(60, 30)) as pilot:
+        await say(pilot, app, "go", lambda: "It is open." in blocks(app) and not app.controller.is_running)
+        (job,) = app.controller.agent.jobs.running
+        assert job.spec.input
+        app.push_screen(JobTerminal(job, job.spec.input))
+        await until(pilot, lambda: app.screen.query("#screen:focus"))
+        size = app.screen.query_one("#screen").size
+        await until(pilot, lambda: drawn(app) == f"<KEY_RESIZE> ({size.height}, {size.width})")
+        for key, name in (("up", "KEY_UP"), ("tab", "^I"), ("ctrl+d", "^D"), ("x", "x"), ("escape", "^[")):
+            await pilot.press(key)
+            await until(pilot, lambda name=name: drawn(app) == f"<{name}> ({size.height}, {size.width})")
+        await pilot.press("ctrl+right_square_bracket")
+        await until(pilot, lambda: not isinstance(app.screen, JobTerminal))
+        app.push_screen(JobTerminal(job, job.spec.input))
+        await until(pilot, lambda: app.screen.query("#screen:focus"))
+        await pilot.press("q")
+        await until(pilot, lambda: not isinstance(app.screen, JobTerminal))
+
+    assert job.exit_code == 0
 
 
 def waiting_for(name: str) -> Reply:

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from fakes.chat import until
 from fakes.foreign_folder import foreign_folder
 from fakes.given_mcp_servers import control
+from fakes.job_dialogs import editor_dialog, password_dialog
 from fakes.painting import paint
 from fakes.scenes import (
     CHANGED,
@@ -295,12 +296,12 @@ async def reader(pilot: Pilot[object], app: CinchApp) -> None:
 
 
 async def job_terminal(pilot: Pilot[object], app: CinchApp) -> None:
-    terminal = SimpleNamespace(hides_input=True)
-    output = SimpleNamespace(latest=lambda limit: "$ ssh shop.example.com\nada@shop.example.com's password: "[:limit])
-    spec = SimpleNamespace(title="ssh shop.example.com", output=output, input=terminal)
-    job = SimpleNamespace(id="job-1", spec=spec, state="running", status_text="running for 3 s")
-    await put(pilot, app, JobTerminal(job, terminal))  # type: ignore[arg-type] what the screen reads
+    await put(pilot, app, password_dialog())
     await pilot.press(*"secret")
+
+
+async def job_screen(pilot: Pilot[object], app: CinchApp) -> None:
+    await put(pilot, app, editor_dialog())
 
 
 async def welcome(pilot: Pilot[object], app: CinchApp) -> None:
@@ -388,6 +389,7 @@ STAGES = (
     Stage("mcp-login", McpLoginScreen, mcp_login),
     Stage("reader", Reader, reader),
     Stage("job-terminal", JobTerminal, job_terminal),
+    Stage("job-screen", JobTerminal, job_screen),
     Stage("confirmation", Confirmation, confirmation),
     Stage("short_list", ShortList, short_list),
     Stage("key-entry", KeyEntry, key_entry),

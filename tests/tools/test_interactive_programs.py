@@ -24,6 +24,17 @@ SLEEP = f"sleep 9753.{os.getpid()}"
 """Command that no other process of the machine runs."""
 ASKS = "import getpass; print(len(getpass.getpass('Password: ')))"
 
+DRAWS = """
+import curses
+def main(window):
+    curses.curs_set(1)
+    for number in range(3):
+        key = curses.keyname(window.getch()).decode()
+        window.addstr(number, 3, f"<{key}> {window.getmaxyx()}")
+curses.wrapper(main)
+"""
+"""Full-screen program that shows the first three keys."""
+
 
 class Terminals:
     """Tools for programs in terminals, as a model calls them."""
@@ -75,6 +86,33 @@ async def test_program_is_typed_into_until_it_ends(terminals: Terminals) -> None
     assert "job-1" in ended
     assert "ended with exit code 0" in ended
     assert "nothing was typed" in await terminals.type("x")
+
+
+async def test_full_screen_program_is_shown_as_its_screen(terminals: Terminals, tmp_path: Path) -> None:
+    (tmp_path / "draws.py").write_text(DRAWS)
+    begun = await terminals.start(f"echo first; {sys.executable} draws.py; echo last")
+    pressed = await terminals.type("a", keys=["Up"])
+    ended = await terminals.type(keys=["F1"])
+
+    assert begun.endswith("first\n[Screen; the cursor is at line 1, column 1]\n[job_input types into it.]")
+    assert pressed.endswith("[Screen; the cursor is at line 2, column 21]\n   <a> (24, 80)\n   <KEY_UP> (24, 80)")
+    assert ended.endswith("\nlast")
+    assert "KEY_UP" not in ended
+
+
+async def test_prompt_of_a_full_screen_dialog_for_a_passphrase_is_for_the_user(terminals: Terminals) -> None:
+    dialog = "\\033[?1049h\\033[5;3HPassphrase: ______\\033[5;15H"
+    text = "\\033[2J\\033[Hpassword: "
+    begun = await terminals.start(
+        f"stty raw -echo; printf '{dialog}'; head -c 2 >/dev/null; printf '{text}'; sleep 300"
+    )
+    refused = await terminals.type("x")
+    terminals.type_as_user("x")
+    output = await terminals.output()
+
+    assert "Only the user may type it" in begun
+    assert refused.startswith("Nothing was typed")
+    assert "Only the user may type it" not in output
 
 
 async def test_keys_interrupt_a_program_and_erase_text(terminals: Terminals) -> None:

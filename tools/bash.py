@@ -109,10 +109,12 @@ class BashTool(TypedTool[BashArguments], Revisable):
         return f"{title}  (in the background)" if apart and title else title
 
     def risk_of(self, arguments: BashArguments) -> Risk:
-        risk = analyze(arguments.command, _folder(arguments)).risk
+        risk = analyze(self.shell.analyzed(arguments.command), _folder(arguments)).risk
         reason = [risk.reason]
         if names := self.shell.names:
             reason.append(f"with variables of earlier commands: {names}")
+        if functions := self.shell.functions_of(arguments.command):
+            reason.append(f"with functions of earlier commands: {', '.join(functions)}")
         if arguments.background or arguments.pty:
             reason.append("runs in the background")
             # What only reads may read forever, and what runs in a terminal reads input.
@@ -142,12 +144,12 @@ class BashTool(TypedTool[BashArguments], Revisable):
 
     async def _run(self, arguments: BashArguments, context: ToolContext, report: Path | None = None) -> ToolOutput:
         """Run a command; `report` is the file for the state of its shell."""
-        variables = {} if context.by_user else self.shell.variables
-        start = ShellState(_folder(arguments), variables)
+        start = ShellState() if context.by_user else replace(self.shell)
+        start.folder = _folder(arguments)
         command = await prepared(arguments.command, context, self._secrets, start=start)
         shown = replace(command, text=reporting(command.text, report)) if report else command
         # The output of a command that only reads is content, such as a file.
-        is_content = _only_reads(arguments)
+        is_content = analyze(start.analyzed(arguments.command), start.folder).risk.level == "read"
         compression: Compression = "off" if is_content else self._compression
         terminal = _terminal(command) if arguments.pty else None
         run = terminal.run if terminal else partial(run_command, shown)
@@ -168,7 +170,9 @@ class BashTool(TypedTool[BashArguments], Revisable):
         after = self.shell.description
         details: JsonObject = {**(output.details or {}), LEFT_STATE: after}
         note = (
-            f"\n[Later commands start with: {after or 'the workspace root, no variables'}]" if after != before else ""
+            f"\n[Later commands start with: {after or 'the workspace root, no variables or functions'}]"
+            if after != before
+            else ""
         )
         return replace(output, content=(*output.content, *([Text(note)] if note else [])), details=details)
 
@@ -198,10 +202,10 @@ async def prepared(
         text: The command line.
         context: Services of the call.
         secrets: Names of environment variables that are hidden from it.
-        start: Folder and variables that it starts with.
+        start: Folder, variables and functions that it starts with.
         is_git_tool: True if git takes paths literally, not as patterns, and prints them as they are.
     """
-    analysis, root = analyze(text, start.folder), context.workspace.root
+    analysis, root = analyze(start.analyzed(text), start.folder), context.workspace.root
     only_reads = analysis.risk.level == "read"
     environment = start.applied_to(command_environment(os.environ, secrets), only_harmless=only_reads)
     if only_reads:
@@ -212,6 +216,8 @@ async def prepared(
     environment = await asyncio.to_thread(git_environment, environment, folders, analysis.git_use)
     if is_git_tool:
         environment = configured({**environment, "GIT_LITERAL_PATHSPECS": "1"}, _GIT_TOOL_SETTINGS)
+    if not only_reads:
+        text, environment = start.with_functions(text, environment)
     return ShellCommand(text, root / _without_tilde(start.folder), environment, is_users=context.by_user)
 
 
@@ -225,10 +231,6 @@ def _folder(arguments: BashArguments) -> str:
     """Return the folder of a call, normalized; empty for the workspace root."""
     folder = os.path.normpath(arguments.cwd or ".")
     return "" if folder == "." else folder
-
-
-def _only_reads(arguments: BashArguments) -> bool:
-    return analyze(arguments.command, _folder(arguments)).risk.level == "read"
 
 
 def _terminal(command: ShellCommand) -> TerminalProcess:

@@ -234,9 +234,8 @@ def cleaned(text: str) -> str:
     # A carriage return restarts a line, as in progress bars: its final state counts.
     if "\r" in text:
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
-    text = text.replace("\a", "")
-    if "\b" in text:
-        text = _erased(remove_escapes(text))
+    if "\b" in text or "\a" in text:
+        text = _erased(remove_escapes(text).replace("\a", ""))
     return strip_escapes(text)
 
 

@@ -1,4 +1,7 @@
-"""State of a persistent shell: the folder and the exported variables that a command leaves for later ones.
+"""State of a persistent shell: folder, exported variables and functions that a command leaves for later ones.
+
+Functions are restored through the environment, where bash accepts nothing but the definition of a function. Aliases of
+plain words are kept as functions. A command gets the functions that it mentions, and is analyzed together with them.
 
 Each command runs in a shell of its own, which reports its state when it exits. A command that hangs, is killed or
 continues in the background therefore changes nothing, and no later command depends on it.
@@ -18,7 +21,11 @@ from msgspec import Struct, field
 from harness.workspace.path_policy import is_within
 from tools.shell.variables import is_harmless_assignment
 
-_REPORT = "{{ command pwd -P && command printf '\\0' && /usr/bin/env -0; }} 2>/dev/null >{}"
+_REPORT = (
+    "{{ command pwd -P && command printf '\\0' && {{ command alias -p || :; }} && command printf '\\0' && "
+    "IFS=$'\\n' && set -- $(compgen -A function) && {{ [ $# -eq 0 ] || command export -f -- \"$@\" || :; }} && "
+    "/usr/bin/env -0; }} 2>/dev/null >{}"
+)
 _LARGEST_REPORT = 1_000_000
 # Variables that change how a shell reads a command line, which is analyzed without them; HOME is what `~` stands for.
 # The others are set for each command.
@@ -26,15 +33,28 @@ _NOT_KEPT = re.compile(
     r"HOME|PWD|OLDPWD|UID|EUID|PPID|SHLVL|_|CDPATH|IFS|ENV|BASHOPTS|SHELLOPTS|GLOBIGNORE|EXECIGNORE|PS4|POSIXLY_CORRECT"
     r"|BASH_.*|TERM|PAGER|GIT_PAGER|GIT_TERMINAL_PROMPT|GIT_OPTIONAL_LOCKS|GIT_CONFIG_(COUNT|KEY_\d+|VALUE_\d+)"
 )
+_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
+_FUNCTION = re.compile(rf"BASH_FUNC_({_NAME.pattern})%%", re.ASCII)
+_FUNCTION_START = "() {"
+# Builtins of the shell, which the analysis of later commands relies on.
+_NOT_REDEFINED = re.compile(
+    r"cd|pushd|popd|echo|printf|test|command|builtin|exec|eval|export|unset|trap|set|source|alias|unalias|read|local"
+    r"|declare|typeset|readonly|shopt|exit|return|true|false|kill|wait|type|hash|env|shift|let|getopts|mapfile|readarray"
+)
+_PLAIN_ALIAS = re.compile(r"[\w./:=@%+,-]+(?: [\w./:=@%+,-]+)*")
+_MOST_FUNCTION_CHARS = 60_000
+"""Most characters of all functions; the longest ones beyond it are not kept."""
 
 
 class ShellState(Struct):
-    """Folder and variables that later commands start with."""
+    """Folder, variables and functions that later commands start with."""
 
     folder: str = ""
     """Absolute, or relative to the workspace root; empty: the root."""
     variables: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Exported variables that commands have set; None for one that they have removed."""
+    functions: dict[str, str] = field(default_factory=dict[str, str])
+    """Functions that commands have defined, in bash syntax without the name."""
 
     @property
     def names(self) -> str:
@@ -46,7 +66,32 @@ class ShellState(Struct):
         """Description in a few words; empty if later commands start as the first one did."""
         folder = f"folder {self.folder}" if self.folder else ""
         variables = f"variables {self.names}" if self.variables else ""
-        return "; ".join(filter(None, (folder, variables)))
+        functions = f"functions {', '.join(sorted(self.functions))}" if self.functions else ""
+        return "; ".join(filter(None, (folder, variables, functions)))
+
+    def functions_of(self, command: str) -> tuple[str, ...]:
+        """Return the names of the functions that a command mentions, and of those that they mention."""
+        found: dict[str, None] = {}
+        texts = [command]
+        for text in texts:
+            for name in self.functions:
+                if name not in found and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text):
+                    found[name] = None
+                    texts.append(self.functions[name])
+        return tuple(found)
+
+    def analyzed(self, command: str) -> str:
+        """Return a command with the functions that it mentions, as it is analyzed."""
+        definitions = (f"{name} {self.functions[name]}\n" for name in self.functions_of(command))
+        return "".join(definitions) + command
+
+    def with_functions(self, command: str, environment: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+        """Return a command and its environment with the functions that it mentions; its programs do not get them."""
+        names = self.functions_of(command)
+        if not names:
+            return command, dict(environment)
+        passed = {f"BASH_FUNC_{name}%%": self.functions[name] for name in names}
+        return f"export -nf -- {' '.join(names)}; {command}", {**environment, **passed}
 
     def applied_to(self, environment: Mapping[str, str], *, only_harmless: bool) -> dict[str, str]:
         """Return an environment with the variables.
@@ -83,6 +128,10 @@ class ShellState(Struct):
             self.folder = report.folder
         found = self.variables | report.variables
         self.variables = {name: value for name, value in found.items() if environment.get(name) != value}
+        defined = {name: value for name, value in (self.functions | report.functions).items() if value is not None}
+        while sum(map(len, defined.values())) > _MOST_FUNCTION_CHARS:
+            del defined[max(defined, key=lambda name: len(defined[name]))]
+        self.functions = defined
 
 
 class ShellReport(Struct, frozen=True):
@@ -92,6 +141,8 @@ class ShellReport(Struct, frozen=True):
     """Folder, as in `ShellState`."""
     variables: dict[str, str | None]
     """Variables that differ from those it started with; None for removed ones."""
+    functions: dict[str, str | None]
+    """Functions that differ from those it started with, and aliases as functions; None for removed ones."""
 
 
 def reporting(command: str, file: Path) -> str:
@@ -111,12 +162,15 @@ def read_report(file: Path, environment: Mapping[str, str], root: Path) -> Shell
         environment: Environment that the command started with.
         root: Workspace root.
     """
-    with suppress(OSError):
+    # ValueError: not all of it was written.
+    with suppress(OSError, ValueError):
         if file.stat().st_size <= _LARGEST_REPORT:
-            folder, *variables, rest = file.read_bytes().split(b"\0")
+            folder, aliases, *variables, rest = file.read_bytes().split(b"\0")
             if variables and not rest:
                 found = dict(_split(os.fsdecode(each)) for each in variables)
-                return ShellReport(placed(os.fsdecode(folder).removesuffix("\n"), root), _changes(environment, found))
+                functions = _functions(environment, found) | _as_functions(os.fsdecode(aliases))
+                place = placed(os.fsdecode(folder).removesuffix("\n"), root)
+                return ShellReport(place, _changes(environment, found), functions)
     return None
 
 
@@ -140,3 +194,31 @@ def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, s
         for name in (*before, *after)
         if before.get(name) != after.get(name) and not _NOT_KEPT.fullmatch(name)
     }
+
+
+def _functions(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the functions among variables that have changed; None for removed ones."""
+    changed: dict[str, str | None] = {}
+    for variable in (*before, *after):
+        found, value = _FUNCTION.fullmatch(variable), after.get(variable)
+        if found is None or value == before.get(variable) or _NOT_REDEFINED.fullmatch(found[1]):
+            continue
+        if value is None or value.startswith(_FUNCTION_START):
+            changed[found[1]] = value
+    return changed
+
+
+def _as_functions(aliases: str) -> dict[str, str | None]:
+    """Return aliases, as bash prints them, as functions; those that are more than plain words are left out."""
+    kept: dict[str, str | None] = {}
+    try:
+        words = shlex.split(aliases)
+    except ValueError:
+        return kept
+    for word in words:
+        name, is_definition, value = word.partition("=")
+        is_name = _NAME.fullmatch(name) and not _NOT_REDEFINED.fullmatch(name)
+        if is_definition and is_name and _PLAIN_ALIAS.fullmatch(value):
+            start = "command " if value.partition(" ")[0] == name else ""
+            kept[name] = f'{_FUNCTION_START}  {start}{value} "$@"\n}}'
+    return kept

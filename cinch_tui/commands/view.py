@@ -76,8 +76,8 @@ def _kill(host: CommandHost, job_id: str) -> None:
 
 @PANELS.command(
     "/shell [reset]",
-    "show the folder and the variables of a persistent shell; reset: start again without them",
-    arguments=lambda _: (Choice("reset", "start again in the project folder, without variables"),),
+    "show folder, variables and functions of a persistent shell; reset: start again without them",
+    arguments=lambda _: (Choice("reset", "start again in the project folder, without variables and functions"),),
 )
 async def shell(host: CommandHost, argument: str) -> None:
     from tools.bash import shell_state_of  # rarely needed
@@ -85,14 +85,16 @@ async def shell(host: CommandHost, argument: str) -> None:
     agent = host.session.agent
     state = shell_state_of(agent.state.tools)
     if state is None:
-        raise CinchError("each command runs in a shell of its own; tools.bash.persistent keeps folder and variables")
+        raise CinchError("each command runs in a shell of its own; tools.bash.persistent keeps its state")
     if argument == "reset":
         agent.reset_tools()
-        host.notice("The next command starts in the project folder, without variables of earlier ones.")
+        host.notice("The next command starts in the project folder, without variables and functions of earlier ones.")
     elif argument:
         raise CinchError(f"/shell takes reset, or no argument, not {argument!r}")
     else:
-        host.notice(f"Commands start with: {state.description or 'the project folder, no variables of earlier ones'}.")
+        host.notice(f"Commands start with: {state.description or 'the project folder, nothing of earlier ones'}.")
+        if state.functions:
+            host.show("Functions", "\n".join(f"{name} {text}" for name, text in sorted(state.functions.items())))
 
 
 @PANELS.command(

@@ -17,6 +17,7 @@ from harness.permissions import Decision, RuleSource
 from harness.ports.tool import ToolOutput, renewed_tools
 from harness.workspace.workspace import Workspace
 from tools.bash import BashTool
+from tools.builtin import LazyTool, ToolOptions
 from tools.shell_options import ShellOptions
 from tools.shell_state import ShellState
 
@@ -74,6 +75,65 @@ async def test_folder_and_exported_variables_last_for_later_commands(shell: Shel
     assert left.endswith("[Later commands start with: folder sub; variables MODE]")
     assert left.startswith("Exit code: 3\n")
     assert later == f"Exit code: 0\n{folder}/sub\na\nb\ngone"
+
+
+async def test_functions_and_simple_aliases_last_for_commands_that_mention_them(shell: Shell) -> None:
+    left = await shell.run(
+        "up() { echo \"${1^^}\"; }; twice() { up \"$1$1\"; }; alias ll='ls -1' ls='ls -a' odd='up; up'"
+    )
+    later = await shell.run("twice 'ab'; cd sub; touch it; ll; bash -c 'type up' 2>&1 | tail -c 11")
+    listed = await shell.run("ls; true > out")
+    removed = await shell.run("unset -f twice")
+
+    assert left.endswith("[Later commands start with: functions ll, ls, twice, up]")
+    assert later.splitlines()[:5] == ["Exit code: 0", "ABAB", ".", "..", "it"]
+    assert " not found" in later
+    assert listed.splitlines()[1:4] == [".", "..", "it"]
+    assert removed.endswith("functions ll, ls, up]")
+
+
+async def test_function_is_analyzed_with_the_command_that_mentions_it(shell: Shell) -> None:
+    await shell.run('go() { git push "$@"; }; ls() { rm -r "$1"; }; cd() { true; }')
+
+    risk = shell.tool.risk(shell.valid("go origin"))
+    assert [command.words[:2] for command in risk.commands] == [("git", "push"), ("go", "origin")]
+    assert risk.reason.endswith("with functions of earlier commands: go")
+    assert shell.decision("go origin", "off").kind == "allow"
+    assert shell.decision("ls", "smart").kind == "ask"
+    assert shell.decision("cat a.txt", "smart").kind == "allow"
+    assert "cd" not in shell.state.functions
+
+
+async def test_reading_command_gets_no_function(shell: Shell) -> None:
+    await shell.run("helper() { touch ran; }; true > x")
+
+    assert shell.decision("echo helper").kind == "ask"
+    assert await shell.run("echo hel''per") == "Exit code: 0\nhelper"
+
+
+async def test_restoring_a_function_runs_nothing(shell: Shell, folder: Path) -> None:
+    await shell.run("f() { echo f; }; true > x")
+    shell.state.functions["f"] = "() { echo f; }; touch ran"
+
+    await shell.run("f; true > x")
+
+    assert not (folder / "ran").exists()
+
+
+async def test_functions_of_any_size_are_not_kept(shell: Shell) -> None:
+    left = await shell.run(f"small() {{ echo small; }}; large() {{ echo {'x' * 70_000}; }}; true > x")
+
+    assert left.endswith("[Later commands start with: functions small]")
+
+
+def test_description_tells_the_model_what_lasts() -> None:
+    tools = [LazyTool("bash", ToolOptions(shell=ShellOptions(persistent=persistent))) for persistent in (False, True)]
+    alone, persistent = (tool.description for tool in tools)
+
+    assert "last for one call only" in alone
+    assert "last for later replies" not in alone
+    assert "last for one call only" not in persistent
+    assert "functions and simple aliases of a call last for later replies" in persistent
 
 
 async def test_shell_that_is_not_persistent_keeps_nothing(folder: Path) -> None:

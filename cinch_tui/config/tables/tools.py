@@ -85,7 +85,7 @@ class ToolSettings(Struct, frozen=True):
     bash_persistent: Annotated[
         bool,
         held(
-            "keep the folder and the exported variables of commands for later ones; /shell shows and resets them",
+            "keep folder, exported variables and functions of commands for later ones; /shell shows and resets them",
             applies=NEXT_START,
             key="bash.persistent",
         ),

@@ -58,6 +58,11 @@ class AgentSession(ABC):
         """Background jobs, which quitting would stop."""
         return self._assembly.agent.jobs.running if self._assembly else ()
 
+    @property
+    def wakes_on_exit(self) -> bool:
+        """True if the end of a background job may start a run."""
+        return self.settings.tools.bash_wake_on_exit and not self.assembly.is_read_only
+
     def subagent_mentions(self) -> Sequence[tuple[str, str]]:
         """Return the mentions and descriptions of the subagents in files; none until the agent exists."""
         found = self._assembly.folder.subagents.subagents if self._assembly else ()

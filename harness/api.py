@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from harness.agent.guardrails import Reject as Reject
     from harness.agent.guardrails import SecretGuardrail as SecretGuardrail
     from harness.agent.guardrails import Warn as Warn
+    from harness.agent.job_wake import JobWake as JobWake
     from harness.agent.limits import Limits as Limits
     from harness.agent.options import AgentOptions as AgentOptions
     from harness.agent.options import Subagents as Subagents

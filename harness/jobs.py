@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
 from harness.concurrency import call_in, cancel_tasks, settle
 from harness.events import Event, JobEnded, JobInputRequested, JobStarted, Notice
 from harness.inbox import Queue
+from harness.job_spec import JobSpec
 from harness.messages import UserMessage, synthetic
 from harness.tool_mentions import NameOf, mention, own_name
 
@@ -24,10 +26,13 @@ MAX_RUNNING = 20
 """Maximum number of background jobs running at once."""
 MAX_ENDED = 20
 """Number of ended jobs to keep."""
+RUN_WAIT_SECONDS = 600.0
+"""Longest wait of a run for the end of a job, where no later run could report it."""
 POLL_SECONDS = 0.05
 """Interval in which a terminal is checked."""
 
 _NOTIFIED = "You will be notified when it ends; "
+_AWAITED = "You will be notified when it ends: this run waits for that, so stop servers before you finish; "
 _STOPPED = "It is stopped when you end this run, so wait for its end with {job_output} if you need its result; "
 _HINT = "{job_output} shows its output, {job_kill} stops it."
 
@@ -38,82 +43,6 @@ _LAST_LINES = 5
 JobState: TypeAlias = Literal["running", "ended", "killed", "failed"]
 Wait: TypeAlias = Literal["over", "late", "moved"]
 Killer: TypeAlias = Literal["", "model", "user", "leaving"]
-
-
-class JobOutput(Protocol):
-    """Port: output of a job."""
-
-    def latest(self, limit: int) -> str:
-        """Return the last `limit` characters."""
-        ...
-
-    def full_text(self) -> str:
-        """Return all output so far, or its beginning and end with a note on where the rest is."""
-        ...
-
-    def new_text(self) -> str:
-        """Return the output since the last call, truncated with a note on where the rest is."""
-        ...
-
-
-class JobScreen(Struct, frozen=True):
-    """Screen of a program that draws on its terminal instead of printing lines."""
-
-    text: str
-    """Rows, without trailing spaces and empty rows at the end."""
-    line: int
-    """Line of the cursor, from 1."""
-    column: int
-    """Column of the cursor, from 1."""
-    is_alternate: bool
-    """True for a full-screen program, such as an editor: its screen is gone when it ends."""
-
-
-class JobInput(Protocol):
-    """Port: terminal of a job that a program reads its input from."""
-
-    @property
-    def screen(self) -> JobScreen | None:
-        """Return what the program has drawn; None while it prints lines."""
-        ...
-
-    @property
-    def uses_application_keys(self) -> bool:
-        """True if the program expects the sequences of the application mode for cursor keys."""
-        ...
-
-    def resize(self, rows: int, columns: int) -> None:
-        """Change the size of the terminal; the program is notified."""
-        ...
-
-    @property
-    def hides_input(self) -> bool:
-        """True while the program reads without echo, as it does for a password."""
-        ...
-
-    def type(self, data: bytes) -> int:
-        """Type data and return how much of it was accepted; 0 once the program has ended."""
-        ...
-
-    @property
-    def is_settled(self) -> bool:
-        """True if the program has printed something since the last input, and nothing for a moment."""
-        ...
-
-
-class JobSpec(Struct, frozen=True):
-    """A command to run."""
-
-    call_id: str
-    """Id of the tool call."""
-    title: str
-    """Description for the user, such as the command."""
-    output: JobOutput
-    """Output of the command."""
-    work: Callable[[], Coroutine[Any, Any, int]]  # Any: what a coroutine yields and receives is internal to asyncio
-    """Runs the command and returns its exit code; cleans up when cancelled."""
-    input: JobInput | None = None
-    """Terminal of the command; None if its input is empty."""
 
 
 class Job(Struct, eq=False):
@@ -169,7 +98,8 @@ class _SharedState(Struct):
     foreground: list[Job] = []
     background: list[Job] = []
     count: int = 0
-    stops_with_run: bool = False
+    ending: str = _NOTIFIED
+    """Explanation for the model of when it is notified of the end of a job."""
 
 
 class Jobs:
@@ -193,18 +123,38 @@ class Jobs:
         self._successor: Jobs | None = None
         self.name_of: NameOf = own_name
         """Returns the name by which the model knows a tool."""
+        self._awaited_s = 0.0
         self.has_reader = True
         """False while no model reads the messages about ended jobs."""
 
     @property
     def hint(self) -> str:
         """Instructions for the model about a background job, as sentences."""
-        before = _STOPPED if self._known.stops_with_run else _NOTIFIED
-        return mention(f"{before if self.has_reader else ''}{_HINT}", self.name_of)
+        return mention(f"{self._known.ending if self.has_reader else ''}{_HINT}", self.name_of)
 
-    def stop_with_run(self) -> None:
-        """Let the model know that jobs do not outlast the run; `close` stops them."""
-        self._known.stops_with_run = True
+    def stop_with_run(self, wait_s: float = 0) -> None:
+        """Let the model know that jobs do not outlast the run; `close` stops them.
+
+        Args:
+            wait_s: Longest wait of a run for the end of a job before it ends, in seconds; 0 to end at once.
+        """
+        self._known.ending = _AWAITED if wait_s else _STOPPED
+        self._awaited_s = wait_s
+
+    async def wait_for_news(self) -> None:
+        """Wait until a job ends, as `stop_with_run` says, except for programs that wait for input."""
+        awaited = [job for job in self.running if job.spec.input is None] if self._awaited_s else []
+        if not awaited:
+            return
+        names = ", ".join(f"{job.id} ({job.spec.title})" for job in awaited)
+        self._known.publish(Notice(text=f"Waiting for {names} to end.", level="info"))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._awaited_s):
+                while not self._news and any(job.state == "running" for job in awaited):
+                    pending = [job.task for job in awaited if job.state == "running"]
+                    await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                    # A callback of the task records its end.
+                    await asyncio.sleep(0)
 
     @property
     def all(self) -> tuple[Job, ...]:

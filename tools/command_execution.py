@@ -12,7 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.execution.spill import spill_name
-from harness.jobs import MAX_RUNNING, POLL_SECONDS, Job, JobInput, Jobs, JobSpec
+from harness.job_spec import JobInput, JobSpec
+from harness.jobs import MAX_RUNNING, POLL_SECONDS, Job, Jobs
 from harness.messages import JsonObject, new_id
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.truncation import truncate

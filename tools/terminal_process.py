@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from harness.jobs import JobScreen
+from harness.job_spec import JobScreen
 from tools.child_process import Program
 from tools.shell_command import CommandOutput, CommandResult, OutputSink, ShellCommand, run_process, shell_program
 from tools.terminal_screen import TerminalScreen
 
 if TYPE_CHECKING:
-    from harness.jobs import JobInput
+    from harness.job_spec import JobInput
 
 ROWS, COLUMNS = 24, 80
 _TERMINAL_TYPE = "xterm-256color"
+_UNSET = {"GIT_TERMINAL_PROMPT", "LINES", "COLUMNS"}
+"""The user can answer git's questions, and the size of the terminal is not that of this program's."""
 _ECHO_CHECK_SECONDS = 0.2
 _QUIET_SECONDS = 0.4
 """A program that has printed nothing for this long is taken to wait for input."""
@@ -42,8 +44,7 @@ class TerminalProcess:
     """A command in a pseudo-terminal."""
 
     def __init__(self, command: ShellCommand) -> None:
-        # The user can answer git's questions.
-        environment = {name: value for name, value in command.environment.items() if name != "GIT_TERMINAL_PROMPT"}
+        environment = {name: value for name, value in command.environment.items() if name not in _UNSET}
         self._command = replace(command, environment=environment | {"TERM": _TERMINAL_TYPE})
         self._screen: TerminalScreen | None = None
         self.last_line: Callable[[], str] = str

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from cinch_tui.trust.prompt import TrustQuestion
     from cinch_tui.trust.store import TrustAnswer
     from cinch_tui.user_input import UserInput
-    from harness.jobs import Job, JobInput
+    from harness.job_spec import JobInput
+    from harness.jobs import Job
     from tools.mcp.auth.browser_login import LoginRequest
 
 DiffBase: TypeAlias = Literal["session", "git"]

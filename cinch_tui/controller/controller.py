@@ -179,8 +179,8 @@ class SessionController(ChatSession):
     async def _take_over(self, assembly: Assembly) -> None:
         from cinch_tui.commands.packages import package_commands
         from cinch_tui.controller.bridge import Bridge
-        from cinch_tui.job_wake import JobWake
         from cinch_tui.user_dialogs.job_prompts import JobPrompts
+        from harness.agent.job_wake import JobWake
         from harness.approval.modes import PLAN
 
         self._assembly = assembly
@@ -192,7 +192,7 @@ class SessionController(ChatSession):
         agent.subscribe(self._receive)
         agent.subscribe(self._receive_context_change)
         agent.subscribe(JobPrompts(self).receive)
-        agent.subscribe(JobWake(self, self.view.continue_run).receive)
+        agent.subscribe(JobWake(agent, self.view.continue_run, lambda: self.wakes_on_exit).receive)
         self.write_titles()
         self._on_ready()
         await self.view.agent_ready()

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from cinch_tui.saved_sessions import SessionChoice
     from cinch_tui.trust.prompt import TrustQuestion
     from cinch_tui.trust.store import TrustAnswer
-    from harness.jobs import Job, JobInput
+    from harness.job_spec import JobInput
+    from harness.jobs import Job
     from providers.model_catalog.offers import Offer
     from tools.mcp.auth.browser_login import LoginRequest
 

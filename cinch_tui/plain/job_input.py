@@ -10,7 +10,8 @@ from tools.terminal_keys import typed_characters
 if TYPE_CHECKING:
     from cinch_tui.plain.line_writer import LineWriter
     from cinch_tui.plain.menus import Menus
-    from harness.jobs import Job, JobInput
+    from harness.job_spec import JobInput
+    from harness.jobs import Job
 
 _OUTPUT_CHARS = 2_000
 _ANSWER_TIMEOUT_S = 3.0

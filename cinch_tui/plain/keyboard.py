@@ -42,6 +42,15 @@ class Keyboard:
         self.is_at_end = ended and not self.is_terminal
         return ended
 
+    @property
+    def has_typed(self) -> bool:
+        """True if the line that is being read would be lost with it; the terminal keeps one that it edits itself."""
+        if not self._edits:
+            return False
+        import readline
+
+        return bool(readline.get_line_buffer())
+
     def complete_with(self, completer: Callable[[str, int], str | None]) -> None:
         """Enable completion with Tab."""
         if self._edits:

@@ -87,6 +87,10 @@ def run_plain(options: Options, settings: Settings) -> int:
     return LineApp(options, settings).run()
 
 
+class RunRequested(Exception):
+    """A run should begin without a prompt, since a background job has ended."""
+
+
 class LineApp:
     """Main loop of plain mode."""
 
@@ -98,6 +102,7 @@ class LineApp:
         self._agent_thread = AgentThread()
         self._menus = menus = Menus(self._writer, self._wake, self._withdraw)
         self._session = PlainSession(options, settings, menus, is_at_terminal=self._keyboard.is_terminal)
+        self._session.on_run_request = self._request_run
         self._host = PlainCommandHost(self._session)
         self._history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
         self._futures: list[Future[None]] = []
@@ -106,6 +111,8 @@ class LineApp:
         self._is_stopping = False
         self._is_interrupted = False
         self._killed = 0
+        self._is_run_requested = False
+        self._awaits_prompt = False
 
     def run(self) -> int:
         self._writer.on_failure = self._wake
@@ -146,13 +153,18 @@ class LineApp:
             self._writer.write("You", prompt)
             self._send(prompt)
         while not self._session.is_leaving:
-            self._send(self._compose())
+            try:
+                self._send(self._compose())
+            except RunRequested:
+                self._is_run_requested = False
+                self._do(self._session.send(None))
 
     def _compose(self) -> str:
         """Read the next prompt; Ctrl+C restarts it, and leaves the second time. Empty if the user leaves."""
         lines: list[str] = []
         has_interrupted = False
         while not is_complete(lines):
+            self._awaits_prompt = not lines
             try:
                 lines.append(self._keyboard.line("... " if lines else "You: "))
                 lines += self._keyboard.pasted()
@@ -168,6 +180,8 @@ class LineApp:
                     return ""
                 has_interrupted, lines = True, []
                 self._writer.notice("Input cleared. Press Ctrl+C again or Ctrl+D to quit.")
+            finally:
+                self._awaits_prompt = False
         return join_lines(lines)
 
     def _send(self, text: str) -> None:
@@ -305,13 +319,22 @@ class LineApp:
 
     def _withdrawn(self, number: int, frame: FrameType | None) -> None:
         del number, frame
-        if self._keyboard.is_reading and self._request is not None and self._request.answer.cancelled():
+        if not self._keyboard.is_reading:
+            return
+        if self._request is not None and self._request.answer.cancelled():
             raise RequestWithdrawn
+        if self._is_run_requested and self._awaits_prompt and not self._keyboard.has_typed:
+            raise RunRequested
 
     def _wake(self) -> None:
         """Wake the main thread; callable from any thread."""
         with suppress(BlockingIOError):
             os.write(self._waker, b"x")
+
+    def _request_run(self) -> None:
+        """Begin a run unless the user has begun to type; called by the agent's thread."""
+        self._is_run_requested = True
+        self._withdraw()
 
     def _withdraw(self) -> None:
         """Abort the line that is being read; called by the agent's thread."""

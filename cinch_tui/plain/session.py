@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from cinch_tui import __version__
@@ -33,7 +33,11 @@ from harness.agent.run_state import AgentResult
 from harness.approval.modes import PLAN
 from harness.context.history import is_prompt, outline_of
 from harness.errors import CinchError, NoSessionYet
+from harness.jobs import RUN_WAIT_SECONDS
 from harness.messages import AssistantMessage, Message, ToolResult, UserContent, UserMessage
+
+RUN_REQUEST_S = 1.0
+"""Interval in which a run is requested while the user types."""
 
 
 class PlainSession(AgentSession):
@@ -49,6 +53,8 @@ class PlainSession(AgentSession):
         self._has_warned = False
         self.shell: UserShell | None = None
         """Shell for commands of the user, once there was one."""
+        self.on_run_request: Callable[[], None] = lambda: None
+        """Called in the agent's thread when a run should begin without a prompt."""
         self._renderer: LineRenderer | None = None
         self._images = list(options.images)
 
@@ -85,6 +91,7 @@ class PlainSession(AgentSession):
         agent.subscribe(Notifications(self.menus.presence, self._call_user, self.settings.ui.notify_after_s).receive)
         self._renderer = LineRenderer(self.writer, agent, show_thinking=self.settings.ui.show_thinking)
         agent.subscribe(self._renderer)
+        self._follow_jobs(agent)
         commands = await asyncio.to_thread(package_commands().problems)
         for warning in (*self.options.notices, *assembly.warnings, *commands, *await assembly.mcp.start()):
             self.notice(warning, "warning")
@@ -99,6 +106,21 @@ class PlainSession(AgentSession):
             self._show_history(agent.history.stored or agent.history.messages)
         if self._images and not self.options.prompt:
             self._show_attached()
+
+    def _follow_jobs(self, agent: Agent) -> None:
+        """Let the end of a background job start a run, or without a terminal, let runs wait for it."""
+        if self._is_at_terminal:
+            from harness.agent.job_wake import JobWake  # not before the first paint
+
+            agent.subscribe(JobWake(agent, self._request_run, lambda: self.wakes_on_exit).receive)
+        elif self.wakes_on_exit:
+            agent.jobs.stop_with_run(RUN_WAIT_SECONDS)
+
+    def _request_run(self) -> None:
+        """Request a run until one begins: the user may be typing."""
+        if self.agent.inbox.has_notices and not self.is_running:
+            self.on_run_request()
+            asyncio.get_running_loop().call_later(RUN_REQUEST_S, self._request_run)
 
     def _apply_folder(self) -> None:
         from cinch_tui.template_offers import offer_tasks, offer_templates  # not before the first paint

@@ -29,6 +29,7 @@ from cinch_tui.user_input import UserInput, append_marks
 from harness.agent.agent import Agent
 from harness.agent.limits import with_price
 from harness.errors import ConfigError
+from harness.jobs import RUN_WAIT_SECONDS
 from harness.ports.interaction import NonInteractive
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ async def _run(job: PrintJob) -> int:
         for warning in (*assembly.warnings, *await assembly.mcp.start()):
             job.reporter.write(warning)
         agent = stopper.agent = assembly.agent
-        agent.jobs.stop_with_run()
+        agent.jobs.stop_with_run(RUN_WAIT_SECONDS if job.settings.tools.bash_wake_on_exit else 0)
         job.output.on_failure = agent.abort
         try:
             if not await _connect_servers(job, assembly.mcp):

@@ -7,13 +7,15 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.events import Key, Paste
+from textual.message import Message
 from textual.widgets import Input, Static
 
 from cinch_tui.keybindings.keymap import bindings
 from cinch_tui.rendering.safe_text import one_line
 from cinch_tui.screens.dialog import stylesheets
 from cinch_tui.screens.reader import Reader
-from harness.jobs import Job, JobInput, JobScreen
+from harness.job_spec import JobInput, JobScreen
+from harness.jobs import Job
 from harness.terminal_text import escape_controls
 from tools.terminal_keys import characters_of
 from tools.terminal_process import COLUMNS, ROWS
@@ -26,7 +28,13 @@ HIDDEN = "not shown, and not seen by the model"
 
 
 class ProgramScreen(Static, can_focus=True):
-    """The screen that a program draws; sends each key to it."""
+    """The screen that a program draws."""
+
+    class Resized(Message):
+        """The size changed."""
+
+    def on_resize(self) -> None:
+        self.post_message(self.Resized())
 
 
 class JobTerminal(Reader, inherit_bindings=False):
@@ -151,16 +159,13 @@ class JobTerminal(Reader, inherit_bindings=False):
         screen.display = self._is_drawn
         field.display = self.query_one("#text", VerticalScroll).display = not self._is_drawn
         if was_drawn is not self._is_drawn:
-            self.call_after_refresh(self._fit_terminal)
             self.show_keys()
             self.refresh_bindings()
             if not self.waiting:
                 self.focus_first()
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._fit_terminal)
-
-    def _fit_terminal(self) -> None:
+    @on(ProgramScreen.Resized)
+    def fit_terminal(self) -> None:
         """Give the terminal the size of the dialog, so that all of its screen is visible."""
         size = self.query_one("#screen", ProgramScreen).size
         if self._is_drawn and size:

@@ -195,6 +195,8 @@ async def _has_nothing_to_do(run: Run, turn: _Turn) -> bool:
     if not run.inbox:
         await poll_follow_up(run)
     if not run.inbox:
+        await run.jobs.wait_for_news()
+    if not run.inbox:
         await run.hooks.before_stop(turn.reply)
     return not run.inbox
 

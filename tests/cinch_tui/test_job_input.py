@@ -13,9 +13,9 @@ from fakes.panels import area, lines, say
 from fakes.script import Reply
 from textual.widgets import Input, Static
 
-from cinch_tui import job_wake
 from cinch_tui.app.app import CinchApp
 from cinch_tui.screens.job_terminal import JobTerminal
+from harness.agent import job_wake
 
 PASSWORD = "stty -echo; printf 'Password: '; read p; stty echo; echo; echo ${#p}; read q; echo \"<$q>\"; sleep 300"
 
@@ -89,6 +89,12 @@ def drawn(app: CinchApp) -> str:
     return str(app.screen.query_one("#screen", Static).render()).partition("\n")[0].strip()
 
 
+def terminal_size(app: CinchApp) -> tuple[int, int]:
+    """Return the rows and columns of the screen in the dialog."""
+    size = app.screen.query_one("#screen").size
+    return size.height, size.width
+
+
 async def test_keys_go_to_a_program_that_draws_and_its_terminal_fits_the_dialog(start):
     app = start(Reply(calls=[("bash", {"command": f"{sys.executable} draws.py", "pty": True})]), Reply("It is open."))
     (app.controller.options.cwd / "draws.py").write_text(DRAWS)
@@ -98,11 +104,10 @@ async def test_keys_go_to_a_program_that_draws_and_its_terminal_fits_the_dialog(
         assert job.spec.input
         app.push_screen(JobTerminal(job, job.spec.input))
         await until(pilot, lambda: app.screen.query("#screen:focus"))
-        size = app.screen.query_one("#screen").size
-        await until(pilot, lambda: drawn(app) == f"<KEY_RESIZE> ({size.height}, {size.width})")
+        await until(pilot, lambda: drawn(app) == f"<KEY_RESIZE> {terminal_size(app)}")
         for key, name in (("up", "KEY_UP"), ("tab", "^I"), ("ctrl+d", "^D"), ("x", "x"), ("escape", "^[")):
             await pilot.press(key)
-            await until(pilot, lambda name=name: drawn(app) == f"<{name}> ({size.height}, {size.width})")
+            await until(pilot, lambda name=name: drawn(app) == f"<{name}> {terminal_size(app)}")
         await pilot.press("ctrl+right_square_bracket")
         await until(pilot, lambda: not isinstance(app.screen, JobTerminal))
         app.push_screen(JobTerminal(job, job.spec.input))

@@ -361,3 +361,16 @@ def test_closed_standard_streams_are_no_obstacle(folder: Path) -> None:
 
     assert done.returncode == 0
     assert (folder / "new.txt").exists()
+
+
+@pytest.mark.parametrize(("wakes", "answer"), [("true", "It is built.\n"), ("false", "It builds.\n")])
+def test_run_waits_for_background_jobs_if_their_end_starts_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, wakes: str, answer: str
+) -> None:
+    monkeypatch.setenv("CINCH_TOOLS_BASH_WAKE_ON_EXIT", wakes)
+    build = Reply(calls=[("bash", {"command": "sleep 0.5; echo built", "background": True})])
+
+    done, server = ask(folder, [build, Reply("It builds."), Reply("It is built.")], "build it", "--approve", "off")
+
+    assert done.stdout == answer
+    assert ("Background job-1" in said_to(server, -1)) is (wakes == "true")

@@ -47,6 +47,30 @@ def test_exit_lists_the_jobs_it_stops_and_quits_on_repeat(cinch: PlainStart, ter
     assert lines.end() == 0
 
 
+@pytest.mark.parametrize("term", ["dumb", "xterm"])
+def test_end_of_a_job_starts_a_run_once_the_user_types_nothing(
+    cinch: PlainStart, project: Path, term: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CINCH_TOOLS_BASH_WAKE_ON_EXIT", "true")
+    waits = Reply(calls=[("bash", {"command": "until [ -e done ]; do sleep 0.05; done", "background": True})])
+    lines = cinch(
+        [waits, Reply("It runs."), Reply("It is over."), Reply("Thanks.")],
+        "--approve", "off", term=term,
+    )  # fmt: skip
+    lines.enter("go")
+    lines.see("It runs")
+    lines.see("You: ")
+    if term == "xterm":
+        lines.type("half")
+    (project / "done").touch()
+    if term == "xterm":
+        lines.type(" typed\x15")
+    lines.see("It is over")
+    lines.see("You: ")
+    lines.enter("thanks")
+    lines.see("Thanks")
+
+
 def test_end_of_a_pipe_asks_nothing_about_jobs(
     cinch: PlainStart, printed: Callable[..., subprocess.CompletedProcess[str]], serve: Callable[[Script], ModelServer]
 ):

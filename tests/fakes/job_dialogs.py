@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from cinch_tui.screens.job_terminal import JobTerminal
-from harness.jobs import JobScreen
+from harness.job_spec import JobScreen
 
 TODO = "pick 6bb57c2 three\npick 881f735 four\n\n# Rebase 2212d1b..881f735 onto 2212d1b\n~\n~\n-- INSERT --"
 

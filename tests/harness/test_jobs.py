@@ -5,11 +5,13 @@ import contextlib
 import json
 from pathlib import Path
 
+import pytest
 from fakes.jobs import Silent, answers, background, news
 from fakes.processes import is_alive
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool, sleeper
 
+from harness.agent import job_wake
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.codec import decode, encode
@@ -17,11 +19,13 @@ from harness.events import (
     Event,
     JobEnded,
     JobStarted,
+    Notice,
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from harness.jobs import MAX_ENDED, MAX_RUNNING, Jobs, JobSpec
-from harness.messages import JsonObject
+from harness.job_spec import JobSpec
+from harness.jobs import MAX_ENDED, MAX_RUNNING, Jobs
+from harness.messages import AssistantMessage, JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.workspace.workspace import Workspace
 from providers.demo import Call, Reply, scripted
@@ -134,6 +138,51 @@ async def test_only_new_output_is_shown_and_a_waiting_call_gets_no_notice(agents
     assert last.endswith("second")
     assert "ended with exit code 4" in last
     assert news(agent) == []
+
+
+async def test_run_without_later_runs_waits_for_its_jobs(agents, record, tmp_path: Path):
+    agent = agents(background("until [ -e go ]; do sleep 0.01; done; echo over"), "It runs.", "It is over.")
+    happened = record(agent)
+    agent.jobs.stop_with_run(10)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(
+        lambda: any(
+            each.text == "Waiting for job-1 (until [ -e go ]; do sleep 0.01; done; echo over) to end."
+            for each in happened.of(Notice)
+        )
+    )
+    (tmp_path / "go").touch()
+    result = await run
+
+    assert result.text == "It is over."
+    assert "this run waits for that" in answers(agent)[0]
+    assert len(news(agent)) == 1
+
+
+async def test_run_waits_for_a_job_for_a_limited_time_and_can_be_aborted(agents):
+    agent = agents(background(SLEEPER), "It runs.", background(SLEEPER), "Both run.")
+    agent.jobs.stop_with_run(0.1)
+    late = await agent.prompt("go")
+    agent.jobs.stop_with_run(60)
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: len(agent.jobs.running) == 2 and agent.history.at_rest)
+    agent.abort()
+
+    assert late.text == "It runs."
+    assert (await run).stop_reason == "aborted"
+
+
+async def test_end_of_a_job_starts_a_run_of_an_idle_agent(agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(job_wake, "DELAY_S", 0)
+    agent = agents(background("until [ -e go ]; do sleep 0.01; done"), "It runs.", "It is over.")
+    agent.subscribe(job_wake.JobWake(agent).receive)
+    await agent.prompt("go")
+
+    (tmp_path / "go").touch()
+    await until(lambda: isinstance(last := agent.history.messages[-1], AssistantMessage) and last.text == "It is over.")
+
+    assert len(news(agent)) == 1
 
 
 async def test_model_kills_a_job_and_its_processes(agents, record, tmp_path: Path):

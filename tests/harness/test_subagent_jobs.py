@@ -9,7 +9,8 @@ from fakes.simple_tools import SimpleTool
 
 from harness.events import JobEnded, JobStarted, MessageEnd, SubagentEvent
 from harness.inbox import Queue
-from harness.jobs import Jobs, JobSpec
+from harness.job_spec import JobSpec
+from harness.jobs import Jobs
 from harness.messages import JsonObject, UserMessage
 from harness.ports.tool import ToolContext, ToolOutput
 

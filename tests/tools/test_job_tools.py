@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from harness.events import Event, Notice
 from harness.inbox import Queue
-from harness.jobs import MAX_RUNNING, Jobs, JobSpec
+from harness.job_spec import JobSpec
+from harness.jobs import MAX_RUNNING, Jobs
 from harness.messages import JsonObject
 from harness.ports.tool import ToolOutput
 from tools.bash import BashTool

@@ -93,7 +93,8 @@ class ToolSettings(Struct, frozen=True):
     bash_wake_on_exit: Annotated[
         bool,
         held(
-            "start a run when a background job ends while the agent is idle, at most five without a message from you",
+            "start a run when a background job ends while the agent is idle, at most five without a message from you; "
+            "in print mode, let the run wait for its jobs",
             key="bash.wake_on_exit",
         ),
     ] = False

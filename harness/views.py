@@ -43,9 +43,11 @@ class TerminalView(Tagged, frozen=True):
     exit_code: int | None = None
     """Exit code; None while the command runs or if it was killed."""
     note: str | None = None
-    """Note on the end of a killed command: "interrupted after 3.0 s"."""
+    """Note on a command that was killed or continues, such as "interrupted after 3.0 s"."""
     left_out: int | None = None
     """Number of characters missing from a long output; while the command runs, from its start."""
+    job_id: str | None = None
+    """Background job that the command continues as."""
 
 
 class ListingView(Tagged, frozen=True):

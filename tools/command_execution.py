@@ -117,11 +117,11 @@ class CommandExecution:
             case "over":
                 return await self._final_result(job)
             case "moved":
-                return self._in_background_result(job, MOVED_TO_BACKGROUND)
+                return self._in_background_result(job, MOVED_TO_BACKGROUND, f"continues as {job.id}")
             case "late" if self._continues_after_timeout:
                 self._jobs.to_background(job)
                 how = f"Still running after {seconds:g} s, so it now runs in the background"
-                return self._in_background_result(job, how)
+                return self._in_background_result(job, how, f"continues as {job.id} after {seconds:g} s")
             case "late":
                 await self._jobs.stop(job)
                 return await self._timeout_result(seconds)
@@ -139,7 +139,7 @@ class CommandExecution:
                 if terminal and terminal.hides_input:
                     self._jobs.ask_for_input(job, terminal.last_line())
                 how = "Running in a terminal in the background" if terminal else "Running in the background"
-                return self._in_background_result(job, how)
+                return self._in_background_result(job, how, f"runs as {job.id}")
         return await self._final_result(job)
 
     @property
@@ -205,12 +205,14 @@ class CommandExecution:
         complete = None if self._command.compression == "off" else self._captured.complete_text(_MOST_COMPRESSED)
         return (complete, compress(complete, self._command.compression)) if complete else ("", "")
 
-    def _in_background_result(self, job: Job, how: str) -> ToolOutput:
+    def _in_background_result(self, job: Job, how: str, note: str) -> ToolOutput:
+        """Return the result of a call whose command continues; `how` tells the model so, `note` the user."""
         new = new_output_of(job)
         text = f"{how} as {job.id}. {self._jobs.hint}\nOutput so far:\n{for_model(new.text, '(nothing)')}"
         if job.spec.input is not None:
             text += f"\n{input_hint(job.spec.input, self._context)}"
-        return ToolOutput.text(text, view=self._view(new.shown), details={"job_id": job.id})
+        view = replace(self._view(new.shown), note=note, job_id=job.id)
+        return ToolOutput.text(text, view=view, details={"job_id": job.id})
 
     def _view(self, output: str) -> TerminalView:
         """Return a view of `output` with the number of characters that were left out of it."""

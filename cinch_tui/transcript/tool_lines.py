@@ -217,7 +217,7 @@ def _terminal_lines(view: TerminalView, styles: BlockStyles, width: int) -> list
     ]
     ending = view.note or (f"exit {view.exit_code}" if view.exit_code else "")
     if ending:
-        lines.append(plain_line(truncated(ending, width), styles.on_base("failed")))
+        lines.append(plain_line(truncated(ending, width), styles.on_base("muted" if view.job_id else "failed")))
     return lines
 
 

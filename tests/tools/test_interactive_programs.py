@@ -15,6 +15,7 @@ from harness.events import Event, JobInputRequested
 from harness.jobs import Jobs
 from harness.messages import JsonValue, Text
 from harness.ports.tool import Tool, ToolOutput
+from harness.views import TerminalView
 from tools.bash import BashTool
 from tools.job_input import JobInputTool
 from tools.jobs import JobOutputTool
@@ -191,10 +192,13 @@ def test_input_is_as_risky_as_a_command(text: str, level: str) -> None:
 
 async def test_timed_out_command_continues_as_a_job_that_can_be_awaited(terminals: Terminals, tmp_path: Path) -> None:
     command = "echo half; until [ -e go ]; do sleep 0.01; done; echo done"
-    begun = await terminals.start(command, pty=False, timeout_s=0.2)
+    output = await terminals.call(BashTool(), command=command, timeout_s=0.2)
+    begun, view = text_of(output), output.view
     (tmp_path / "go").touch()
     ended = await terminals.output()
 
+    assert isinstance(view, TerminalView)
+    assert (view.note, view.job_id) == ("continues as job-1 after 0.2 s", "job-1")
     assert begun.startswith("Still running after 0.2 s, so it now runs in the background as job-1. ")
     assert begun.endswith("Output so far:\nhalf")
     assert ended.endswith("ended with exit code 0 after 0 s.\ndone")

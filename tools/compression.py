@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Literal, TypeAlias
 
 from tools.output import cleaned
@@ -60,7 +60,7 @@ _PASSING = re.compile(
     r"|\w+ \([\w.]+\) \.\.\. ok$"  # unittest
     r"|ok\s+\S+\s+(?:\(cached\)|[\d.]+s)"  # go test
     r"|=== (?:RUN|PAUSE|CONT|NAME) |\s*--- PASS: "  # go test -v
-    r"|ok \d+\b"  # TAP
+    r"|\s*(?:ok \d+\b|# Subtest: )"  # TAP
     r"|\[ (?:RUN     |      OK) \] "  # GoogleTest
     r"| *(?:\d+/\d+ Test +#\d+: .* Passed|Start +\d+: )"  # ctest
     r"| +PASS \[ *[\d.]+s\] "  # cargo nextest
@@ -71,9 +71,11 @@ _PASSING = re.compile(
     r"|\[INFO\] (?:Running \S+$|Tests run: \d+, Failures: 0, Errors: 0, .* -+ in )"  # Maven
 )
 _PROGRESS = re.compile(
-    r"Collecting \S|Requirement already satisfied|Installing collected packages|Building wheels? |Attempting uninstall"
+    r"Collecting \S|Requirement already satisfied|Looking in |Processing \S+\.(?:whl|tar\.gz)\b"
+    r"|Installing collected packages|Building wheels? |Attempting uninstall"
     r"|\s*(?:Downloading|Downloaded|Using cached|Preparing metadata|Getting requirements|Installing build|Created wheel"
     r"|Stored in directory|Found existing|Uninstalling|Building wheel|Fetching|Resolving|Progress)\b"  # pip, npm, maven
+    r"|\s+━+ [\d.]+/[\d.]+ [kMG]?B "  # pip
     r"|\s+(?:Compiling|Checking|Fresh|Locking|Adding|Updating|Blocking|Unpacking|Documenting) \S"  # cargo
     r"|npm (?:http|timing|sill|verb|info) |(?:info|verbose) "  # npm, yarn
     r"|go: (?:downloading|finding|extracting) "
@@ -93,6 +95,8 @@ _PROGRESS = re.compile(
     r"|(?:remote: )?(?:Enumerating|Counting|Compressing|Receiving|Resolving|Writing) (?:objects|deltas)"  # git
     r"|#\d+ (?:sha256:|extracting|transferring|\d+\.\d+ )"  # docker
 )
+
+_TAP_PASSED = re.compile(r"\s*ok \d+\b")
 
 _LONGEST_LINE = 500
 """Longest line, in characters, whose kind is looked for: the patterns may go back over a line."""
@@ -116,6 +120,7 @@ def compress(text: str, level: Compression) -> str:
     keys = _keys(text)
     if level == "aggressive":
         keys = [_kind(line) or key for line, key in zip(lines, keys, strict=True)]
+        _extend_over_details(lines, keys)
     kept: list[str] = []
     start = 0
     for key, run in groupby(keys):
@@ -142,6 +147,20 @@ def _kind(line: str) -> bytes | None:
     if _PASSING.match(line):
         return _PASSED
     return _PROGRESSED if _PROGRESS.match(line) and not is_error(line) else None
+
+
+def _extend_over_details(lines: Sequence[str], keys: list[bytes]) -> None:
+    """Give the details of a passing test, which TAP encloses in `---` and `...`, the key of its line."""
+    indent = ""
+    for number, (before, line) in enumerate(pairwise(lines), start=1):
+        if not indent and line.lstrip() == "---" and _TAP_PASSED.match(before):
+            indent = line[:-3]
+        if not indent or not line.startswith(indent) or is_error(line):
+            indent = ""
+            continue
+        keys[number] = _PASSED
+        if line == f"{indent}...":
+            indent = ""
 
 
 def _shortened(key: bytes, run: Sequence[str]) -> Iterable[str]:

@@ -304,3 +304,49 @@ async def test_compression_can_be_switched_off(tmp_path: Path) -> None:
 
     assert text.count("\n") == 300
     assert not (tmp_path / "spill").exists()
+
+
+RECORDED = Path(__file__).parent / "recorded_output"
+SUMMARIES = {
+    "pytest_v": "1 failed, 41 passed, 1 skipped, 1 warning, 1 error in",
+    "pytest_xdist": "1 failed, 41 passed, 1 skipped, 1 warning, 1 error in",
+    "pytest_xdist_q": "1 failed, 41 passed, 1 skipped, 1 warning, 1 error in",
+    "cargo_test": "test result: FAILED. 4 passed; 1 failed;",
+    "cargo_build": 'could not compile `demo` (bin "demo") due to 1 previous error',
+    "eslint": "16 problems (12 errors, 4 warnings)",
+    "tsc": "a.ts(3,3): error TS2345",
+    "tsc_pretty": "Found 3 errors in the same file",
+    "vitest": "Tests  1 failed | 20 passed (21)",
+    "node_test": "# fail 1",
+    "node_spec": "ℹ fail 1",
+    "npm_fail": "npm error notarget No matching version found for left-pad@99.",
+    "pip": "Successfully installed blinker-1.9.0",
+    "pip_fail": "ERROR: No matching distribution found for idna==3.99",
+}
+"""End of each recorded output of a real program."""
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_errors_and_the_summary_of_real_output_are_kept(name: str) -> None:
+    output = (RECORDED / f"{name}.txt").read_text()
+
+    kept = compress(output, "aggressive").split("\n")
+
+    assert SUMMARIES[name] in "\n".join(kept)
+    errors = [line for line in compress(output, "off").split("\n") if is_error(line)]
+    assert [line for line in errors if line not in kept] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("pytest_v", 0.5), ("pytest_xdist", 0.5), ("vitest", 0.7), ("node_test", 0.65), ("pip", 0.4)]
+)
+def test_passing_tests_and_progress_of_real_output_are_folded(name: str, share: float) -> None:
+    output = (RECORDED / f"{name}.txt").read_text()
+
+    assert len(compress(output, "aggressive")) < share * len(compress(output, "off"))
+
+
+def test_details_without_an_end_hide_nothing_else() -> None:
+    output = "ok 1 - a\n  ---\n  duration_ms: 1\nnot a test\n  more\n  ---\n  of it\n"
+
+    assert compress(output, "aggressive").endswith("not a test\n  more\n  ---\n  of it\n")

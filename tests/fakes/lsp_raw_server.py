@@ -132,7 +132,8 @@ def on_request(number: Any, method: str, params: Any) -> None:
 def lint(uri: str, version: int, text: str) -> None:
     """Publish an error for each line that contains "bad", and a warning for each that contains "odd".
 
-    "lint changes" publishes no versions, and nothing if nothing has changed.
+    "lint changes" publishes no versions, and nothing if nothing has changed. "lint in steps" first publishes that there
+    are none, as pyright does.
     """
     diagnostics: list[Any] = []
     for number, line in enumerate(text.split("\n")):
@@ -148,7 +149,13 @@ def lint(uri: str, version: int, text: str) -> None:
         return
     # The diagnostics of an earlier version may arrive late.
     send({**publish, "params": {"uri": uri, "version": version - 1, "diagnostics": []}})
+    if MODE == "lint in steps":
+        send({**publish, "params": {"uri": uri, "version": version, "diagnostics": []}})
+        send({"jsonrpc": "2.0", "method": "pyright/beginProgress"})
+        time.sleep(0.5)
     send({**publish, "params": {"uri": uri, "version": version, "diagnostics": diagnostics}})
+    if MODE == "lint in steps":
+        send({"jsonrpc": "2.0", "method": "pyright/endProgress"})
 
 
 def on_notification(method: str, params: Any) -> None:

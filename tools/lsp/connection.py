@@ -40,6 +40,15 @@ _RETRY_S = 0.3
 _SHUTDOWN_S = 1.0
 _LOG_LINES = 20
 _SHOWN_ERROR = 300
+_CHECK_STARTS = "pyright/beginProgress"
+"""Notification that follows diagnostics if files are still to be checked.
+
+pyright first publishes a changed file without the errors of its types, if it checks one that imports it before. Clients
+that show no progress are notified by methods of its own.
+
+Source: `createProgressReporter` in pyright's `server.ts`, `onAnalysisCompletedHandler` in `languageServerBase.ts`.
+"""
+_CHECK_ENDS = "pyright/endProgress"
 
 T = TypeVar("T")
 
@@ -281,6 +290,8 @@ class Connection:
             types.WORKSPACE_WORKSPACE_FOLDERS: folders,
             types.WORKSPACE_APPLY_EDIT: refuse,
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: self.published.publish,
+            _CHECK_STARTS: lambda _: self.published.start_check(),
+            _CHECK_ENDS: lambda _: self.published.end_check(),
         }
 
 

@@ -100,6 +100,8 @@ class PublishedDiagnostics:
         """Longest time that it took to publish after a change."""
         self._count = 0
         self._changed = asyncio.Event()
+        self._is_checking = False
+        """True from a notification of the server that it is checking files until one that it is not."""
         self._has_ended = False
 
     def publish(self, params: types.PublishDiagnosticsParams) -> None:
@@ -127,6 +129,13 @@ class PublishedDiagnostics:
         """
         if not silence_s or path not in self._expected:
             self._expected[path] = _Expected(version, _now(), silence_s)
+
+    def start_check(self) -> None:
+        """Let `current` wait for `end_check`: what the server has published is not complete."""
+        self._is_checking = True
+
+    def end_check(self) -> None:
+        self._is_checking = False
 
     def forget(self, path: Path) -> None:
         self._expected.pop(path, None)
@@ -177,7 +186,7 @@ class PublishedDiagnostics:
         while True:
             count = self._count
             await asyncio.sleep(_QUIET_S)
-            if count == self._count:
+            if self._has_ended or (count == self._count and not self._is_checking):
                 return
 
     async def _next(self, seconds: float | None) -> None:

@@ -118,6 +118,9 @@ class LspProtocol(JsonRPCProtocol):
         method = fields.get("method")
         if method is not None and method not in self.handled:
             return fields
+        if method is not None:
+            # Optional in the protocol, but not in the type for methods that are not part of it.
+            fields.setdefault("params", None)
         try:
             return self.structure_message(_with_used_capabilities(fields))
         except (JsonRpcException, AttributeError, TypeError, ValueError, KeyError) as error:

@@ -121,6 +121,15 @@ async def test_server_that_publishes_changes_only_is_not_waited_for_in_vain(
     assert time.monotonic() - started < 15
 
 
+async def test_errors_that_a_server_publishes_in_steps_are_complete(tmp_path: Path) -> None:
+    async with code_tools(tmp_path, raw_server(mode="lint in steps"), edit_wait_s=20) as tools:
+        tools.place.put("a.txt", "bad x\ngood\n")
+
+        edited = await tools.edit("a.txt", "good", "bad y")
+
+    assert edited.lines[2:] == ["a.txt:2: error: bad y is bad [raw]"]
+
+
 async def test_edit_without_a_server_starts_nothing(tmp_path: Path) -> None:
     async with code_tools(tmp_path) as tools:
         tools.place.put("a.txt", "old\n")

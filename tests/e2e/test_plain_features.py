@@ -150,7 +150,7 @@ def test_long_proposal_can_be_allowed_only_after_it_is_fully_printed(cinch: Plai
     lines.answer("then decide", "y")
     lines.see("Type one of w, n, d")
     lines.enter("w")
-    whole = lines.see(r"Answer \(y, s, a, n, d, x\): ")
+    whole = lines.see(r"Answer \(y, s, a, n, d, e, x\): ")
     lines.enter("y")
     lines.see("Written")
 

@@ -42,6 +42,7 @@ class JobWake:
         self._run: asyncio.Task[None] | None = None
 
     def receive(self, event: Event) -> None:
+        """Start a run later if the event is the end of a job."""
         match event:
             case MessageEnd(message=UserMessage(synthetic=False)):
                 self._count = 0

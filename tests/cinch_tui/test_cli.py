@@ -175,9 +175,9 @@ def test_a_flag_with_a_bad_value_names_itself(argv: list[str], reason: str) -> N
 
 
 def test_dialect_that_does_not_exist_ends_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CINCH_TOOLS_DIALECT", "clod")
+    monkeypatch.setenv("CINCH_TOOLS_DIALECT", "claud")
 
-    with pytest.raises(ConfigError, match=r"there is no dialect 'clod'; did you mean 'claude'"):
+    with pytest.raises(ConfigError, match=r"there is no dialect 'claud'; did you mean 'claude'"):
         prepare(parse_arguments([]))
 
 

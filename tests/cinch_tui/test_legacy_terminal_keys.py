@@ -12,7 +12,16 @@ SENT = {
     *("enter", "tab", "escape", "backspace", "up", "down", "left", "right", "f1", "f2", "f3", "f4"),
     *(f"ctrl+{letter}" for letter in ascii_lowercase),
     *(f"alt+{letter}" for letter in ascii_lowercase),
-    *("ctrl+underscore", "alt+up", "alt+down", "alt+left", "alt+right", "alt+enter", "alt+backspace"),
+    *(
+        "ctrl+underscore",
+        "ctrl+right_square_bracket",
+        "alt+up",
+        "alt+down",
+        "alt+left",
+        "alt+right",
+        "alt+enter",
+        "alt+backspace",
+    ),
 }
 """What a VT100 sends, an Esc in front of a key included."""
 

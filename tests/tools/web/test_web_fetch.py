@@ -169,7 +169,7 @@ async def test_redirect_to_another_host_is_reported_and_not_followed(site: WebSi
         output = await fetched(tmp_path, f"{site.url}/out", WebOptions(("*",), robots=False))
 
         assert not output.is_error
-        assert "redirects to another host (HTTP 302), so it was not followed. Call web_fetch" in text(output)
+        assert "redirects to another host (HTTP 302), so it was not followed. Fetch the new URL" in text(output)
         assert target in text(output)
         assert other.requests == []
 

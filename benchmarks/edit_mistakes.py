@@ -161,7 +161,7 @@ def _dropped_blank_line(edit: RealEdit, rng: random.Random) -> Mistaken | None:
     at_hunk = not any(line.strip() for line in between)
     one_sided = not wide.removed or not wide.added
     if at_hunk and wide.added and not wide.added[0 if part == "above" else -1].strip():
-        return None  # the new text has blank lines there, so many that it seems to be what is wanted
+        return None  # the number of blank lines in the new text seems intended
     return _joined(
         [*above, *wide.removed, *below],
         [*above, *wide.added, *below],

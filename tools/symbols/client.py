@@ -98,7 +98,7 @@ _idle: list[_Worker] = []
 
 
 def _idle_worker() -> _Worker:
-    """Return a process without a request, started if there is none."""
+    """Return an idle process; start one if necessary."""
     with suppress(IndexError):
         while True:
             worker = _idle.pop()

@@ -46,7 +46,7 @@ async def test_typescript_is_checked_and_asked(tmp_path: Path, server: LanguageS
         texts = await errors_of_commands(
             tools, "main.ts", "shapes.ts", SHAPES.replace("value: number", "value: string")
         )
-        # A file that nobody has changed, but that depends on the one that changes.
+        # An unchanged file that depends on the edited one.
         worse = await tools.edit("shapes.ts", "twice(value: number)", "twice(value: string)")
         better = await tools.edit("shapes.ts", "twice(value: string)", "twice(value: number)")
         harmless = await tools.edit("shapes.ts", "value * 2", "value + value")
@@ -111,7 +111,7 @@ async def errors_of_commands(tools: CodeTools, user: str, used: str, changed: st
     text = path.read_text()
     assert (await tools.ask("diagnostics", user)).text.startswith("No errors or warnings")
     async with asyncio.timeout(30):
-        # A server may register what it watches after its first answer; then it is known how the files are.
+        # A server may register what it watches after its first answer; `changes` waits for the baseline.
         for each in await tools.servers.for_workspace(tools.place.root.resolve()):
             while not each.watched.is_active:
                 await asyncio.sleep(0.05)

@@ -36,7 +36,7 @@ def watching_server(log: Path, *watchers: JsonValue):
 
 
 async def started(tools: CodeTools) -> None:
-    """Start the server and wait until it has told what it watches."""
+    """Start the server and wait until it has registered what it watches."""
     await tools.ask("workspace_symbols", "a.txt", query="x")
     async with asyncio.timeout(20):
         while not all(each.watched.is_active for each in await tools.servers.for_workspace(tools.place.root.resolve())):

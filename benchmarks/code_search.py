@@ -76,36 +76,48 @@ def seconds(work: Callable[[], Awaitable[object]]) -> float:
     return seconds_of(lambda: asyncio.run(run()))
 
 
-def mapping(folder: Path, home: Path) -> None:
+def first_maps(folder: Path, home: Path) -> None:
     place = Workplace(folder)
     sources = sorted(folder.rglob("*.py"))
     texts = [path.read_bytes() for path in sources]
     print(f"{len(sources):,} Python files of {sum(map(len, texts)) / 1e6:.0f} MB in {folder.name}")
     numbers = iter(range(1_000))
 
-    def parse() -> None:
+    def draft() -> float:
+        return seconds(lambda: place.call(MapTool(home / f"draft{next(numbers)}")))
+
+    def complete() -> float:
+        return seconds(lambda: place.call(MapTool()))
+
+    def parse() -> float:
         from tree_sitter import Parser
 
         parser = Parser(grammar("python")[0])
-        for text in texts:
-            parser.parse(text)
+        return seconds_of(lambda: [parser.parse(text) and None for text in texts])
 
-    def cold() -> float:
-        return seconds(lambda: place.call(MapTool(home / f"cache{next(numbers)}")))
+    first, whole, alone = in_turn(3, draft, complete, parse)
+    than = "parsing alone on one core"
+    report("repository map, first time, a draft", first, alone, unit="s", than=than, goal="≤ 3 s")
+    report("repository map, first time, complete", whole, alone, unit="s", than=than)
 
-    first, alone = in_turn(3, cold, lambda: seconds_of(parse))
-    report("repository map, first time", first, alone, unit="s", than="parsing alone on one core", goal="≤ 3 s")
-    tool = MapTool(home / "cache0")
 
-    def warm() -> float:
+def more_maps(folder: Path, home: Path) -> None:
+    place = Workplace(folder)
+    tool = MapTool(home / "cache")
+
+    async def index() -> None:
+        while (await place.call(tool)).output.details["is_draft"]:
+            await asyncio.sleep(1)
+
+    def again() -> float:
         return 1_000 * seconds(lambda: place.call(tool))
 
     def start() -> float:
         return 1_000 * seconds_of(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))
 
-    warm()
-    again, nothing = in_turn(RUNS, warm, start)
-    report("again", again, nothing, unit="ms", than="python -c pass", goal="≤ 100 ms")
+    asyncio.run(index())
+    warm, nothing = in_turn(RUNS, again, start)
+    report("again", warm, nothing, unit="ms", than="python -c pass", goal="≤ 100 ms")
     (focused,) = in_turn(1, lambda: 1_000 * seconds(lambda: place.call(tool, focus=["module7.py"])))
     print(f"with another focus: {focused:.0f} ms")
 
@@ -132,7 +144,8 @@ def main() -> None:
         folder = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else home / "project"
         if len(sys.argv) == 1:
             project(folder)
-        mapping(folder, home)
+        first_maps(folder, home)
+        more_maps(folder, home)
         tree(home / "tree")
         searching(home / "tree")
 

@@ -52,13 +52,17 @@ class MapTool(TypedTool[MapParameters]):
         characters = context.output_limit(int(arguments.max_tokens * CHARS_PER_TOKEN))
         focus = tuple(each.removeprefix("./") for each in arguments.focus)
         try:
-            found = await map_repository(context.workspace, arguments.path, MapQuery(focus, characters), self._cache)
+            # Without a cache, a map would stay a draft.
+            query = MapQuery(focus, characters, may_be_draft=self._cache is not None)
+            found = await map_repository(context.workspace, arguments.path, query, self._cache)
         except RipgrepMissing as error:
             return ToolOutput.failure(str(error))
         lines = [line for file in found.files for line in (file.path, *(f"  {each}" for each in file.lines))]
         view = ListingView(f"map of {shown}", tuple(map(strip_escapes, lines)), len(lines))
         if not lines:
             return ToolOutput.text(f"No source files with definitions were found in {shown}.", view=view)
-        footer = f"[{len(found.files)} of {found.indexed} source files; pass path, focus or max_tokens to see others]"
-        details = {"files": len(found.files), "indexed": found.indexed}
-        return ToolOutput.text("\n".join([*lines, footer]), view=view, details=dict(details))
+        footer = f"{len(found.files)} of {found.indexed} source files; pass path, focus or max_tokens to see others"
+        if found.is_draft:
+            footer += "; a draft: files are still being parsed, so the choice will be better in some seconds"
+        details = {"files": len(found.files), "indexed": found.indexed, "is_draft": found.is_draft}
+        return ToolOutput.text("\n".join([*lines, f"[{footer}]"]), view=view, details=dict(details))

@@ -173,5 +173,9 @@ async def _names(folder: Path) -> Sequence[str]:
     options = [f"--type-add=cinchsource:*{{{','.join(SUFFIXES)}}}", "--type=cinchsource"]
     options += [f"--iglob=!{glob}" for glob in (*secret_globs(), f"{{{_VENDORED}}}", f"{{{_GENERATED}}}")]
     names = await Ripgrep(["--files", "--null", *options], folder).names()
-    # msgpack holds UTF-8 only.
-    return [name for name in names if language_of(name) and not is_secret(name) and name.isprintable()]
+
+    def chosen() -> list[str]:
+        # msgpack holds UTF-8 only.
+        return [name for name in names if language_of(name) and not is_secret(name) and name.isprintable()]
+
+    return await asyncio.to_thread(chosen)

@@ -57,7 +57,8 @@ LANGUAGES = {
 _BY_SUFFIX = {suffix: name for name, language in LANGUAGES.items() for suffix in language.suffixes}
 SUFFIXES = tuple(_BY_SUFFIX)
 _TEST = re.compile(
-    r"(?:^|/)(?:tests?|testing|specs?|__tests__)/|(?:^|/)(?:test_|conftest\.)|_test\.|\.(?:test|spec)\.", re.IGNORECASE
+    r"(?:^|/)(?:tests?|testing|testdata|specs?|fixtures|__tests__)/|(?:^|/)(?:test_|conftest\.)|_test\.|\.(?:test|spec)\.",
+    re.IGNORECASE,
 )
 
 

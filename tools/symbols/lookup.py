@@ -9,16 +9,19 @@ from fnmatch import translate
 from msgspec import Struct
 
 from tools.symbols.definitions import Definition, Kind
-from tools.symbols.indexing import read_source
+from tools.symbols.indexing import parse, read_source
 from tools.symbols.languages import is_test, language_of
-from tools.symbols.references import SHORTEST_WORD, Reference, references
-from tools.symbols.store import IndexDatabase, Stamp
+from tools.symbols.references import Reference, references
+from tools.symbols.store import IndexDatabase, Stamp, decoded_definitions
+from tools.symbols.words import SHORTEST_WORD
 
 _MOST_SEARCHED = 2_000
 """Maximum number of files in which references are looked for."""
 _MOST_NAMES = 20
 """Maximum number of names whose references are looked for."""
 _SEPARATORS = re.compile(r"::|#|\\|/")
+_CHOICE = re.compile(r"\[[^\]]*\]")
+_WORD = re.compile(rf"\w{{{SHORTEST_WORD},}}")
 _Test = Callable[[Definition], bool]
 
 
@@ -60,7 +63,8 @@ class SymbolResult(Struct, frozen=True, tag=True):
 
 
 def find_symbols(database: IndexDatabase, root: str, query: SymbolQuery, files: Mapping[str, Stamp]) -> SymbolResult:
-    """Find symbols in files that are indexed."""
+    """Find symbols in files whose words are known; those that may define the name are parsed."""
+    parse(database, root, _unparsed_with(database, query.name, files))
     is_exact, found = _definitions(database, query, files)
     uses: list[FoundReference] = []
     is_cut = False
@@ -79,6 +83,18 @@ def find_symbols(database: IndexDatabase, root: str, query: SymbolQuery, files: 
     )
 
 
+def _unparsed_with(database: IndexDatabase, name: str, files: Mapping[str, Stamp]) -> list[str]:
+    """Return the files that are not parsed and have the words of a name; of a glob, its longest parts."""
+    unparsed = files.keys() & set(database.unparsed())
+    if not unparsed:
+        return []
+    last = _SEPARATORS.sub(".", name).rpartition(".")[2]
+    needed = [word.lower().encode("utf-8", "replace") for word in _WORD.findall(_CHOICE.sub(" ", last))]
+    return [
+        path for path, words in database.words() if path in unparsed and all(word in words.lower() for word in needed)
+    ]
+
+
 def _definitions(
     database: IndexDatabase, query: SymbolQuery, files: Mapping[str, Stamp]
 ) -> tuple[bool, list[FoundDefinition]]:
@@ -87,10 +103,10 @@ def _definitions(
     found: list[list[FoundDefinition]] = [[] for _ in tests]
     needle = b"" if _is_glob(query.name) else query.name.encode("utf-8", "replace").lower()
     needle = re.split(rb"[.:#\\/]", needle)[-1]
-    for path, tags in database.tags():
-        if path not in files or needle not in tags.definitions.lower():
+    for path, data in database.definitions():
+        if path not in files or needle not in data.lower():
             continue
-        for definition in tags.decoded_definitions():
+        for definition in decoded_definitions(data):
             if query.kind in (None, definition.kind):
                 at = next((at for at, test in enumerate(tests) if test(definition)), None)
                 if at is not None:
@@ -124,7 +140,7 @@ def _references(
     database: IndexDatabase, root: str, names: set[str], files: Mapping[str, Stamp]
 ) -> tuple[list[FoundReference], bool]:
     wanted = frozenset(sorted(names)[:_MOST_NAMES])
-    searched = [path for path, tags in database.tags() if path in files and _may_have(tags.words, wanted)]
+    searched = [path for path, words in database.words() if path in files and _may_have(words, wanted)]
     searched.sort(key=lambda path: (is_test(path), path))
     found: list[FoundReference] = []
     for path in searched[:_MOST_SEARCHED]:

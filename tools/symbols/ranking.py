@@ -15,9 +15,9 @@ from math import log, sqrt
 
 from msgspec import Struct
 
-from tools.symbols.definitions import Definition
-from tools.symbols.languages import is_test
-from tools.symbols.references import SHORTEST_WORD
+from tools.symbols.definitions import Definition, Kind
+from tools.symbols.languages import is_test, language_of
+from tools.symbols.words import SHORTEST_WORD
 
 _DAMPING = 0.85
 _MOST_ITERATIONS = 15
@@ -25,6 +25,8 @@ _SMALL_CHANGE = 0.01
 """Sum of the changes of all ranks, of 1, below which they are final."""
 _MOST_DEFINERS = 10
 """A word that more files define, such as `main`, refers to none of them in particular."""
+_WHOLE = 5.0
+"""Weight of two or three good references: files with less pass on only a part of their rank."""
 _FOCUS = 10.0
 """Factor of references to a word in the focus."""
 _OWN_SHARE = 0.02
@@ -32,9 +34,10 @@ _OWN_SHARE = 0.02
 
 
 _SEVERAL_WORDS = re.compile(r"[^_]_[^_]|[^A-Z_][A-Z]")
-_ONE_WORD: dict[str, float] = dict.fromkeys(("class", "enum", "interface", "struct", "trait", "type"), 0.5)
-_MINOR: dict[str, float] = dict.fromkeys(("constant", "method", "variable"), 0.3)
-_TEST = 0.1
+_TYPES = frozenset({"class", "enum", "interface", "struct", "trait", "type"})
+_MINOR = frozenset({"constant", "method", "variable"})
+_LEAST_DECLARED = 0.1
+_FAMILIES = {"c": "cpp", "tsx": "javascript", "typescript": "javascript"}
 
 
 class FileWords(Struct, frozen=True):
@@ -60,21 +63,43 @@ _Use = tuple[str, int, float]
 
 
 def name_weights(path: str, defined: Iterable[Definition]) -> dict[str, float]:
-    """Return the weights of the names that other files can refer to.
+    """Return the weights of the names that other files can refer to."""
+    found: dict[str, float] = {}
+    open_: list[Definition] = []
+    factor = _factor(path)
+    for each in defined:
+        del open_[each.depth :]
+        if not any(outer.kind in ("function", "method") for outer in open_):
+            found[each.name] = max(factor * _weight(path, each.name, each.kind), found.get(each.name, 0.0))
+        open_.append(each)
+    return found
+
+
+def declared_weights(path: str, declared: Mapping[str, Kind]) -> dict[str, float]:
+    """Return the weights of the names that a file seems to declare, before it is parsed; minor ones are left out."""
+    factor = _factor(path)
+    weights = ((name, _weight(path, name, kind)) for name, kind in declared.items())
+    return {name: factor * weight for name, weight in weights if weight >= _LEAST_DECLARED}
+
+
+def _factor(path: str) -> float:
+    return 0.1 if is_test(path) else 1.0
+
+
+def _weight(path: str, name: str, kind: Kind) -> float:
+    """Return the weight of a reference to a name.
 
     A word in another file is rather a reference to a name of several words than to one that is an ordinary word, and
     rather to a class or function than to a method or property.
     """
-    found: dict[str, float] = {}
-    open_: list[Definition] = []
-    in_test = _TEST if is_test(path) else 1.0
-    for each in defined:
-        del open_[each.depth :]
-        if not any(outer.kind in ("function", "method") for outer in open_):
-            weight = 1.0 if _SEVERAL_WORDS.search(each.name) else _ONE_WORD.get(each.kind, 0.1)
-            found[each.name] = max(in_test * weight * _MINOR.get(each.kind, 1.0), found.get(each.name, 0.0))
-        open_.append(each)
-    return found
+    # Few ordinary words begin with a capital.
+    one_word = 0.5 if name[:1].isupper() and kind in _TYPES else 0.1
+    weight = 1.0 if _SEVERAL_WORDS.search(name) else one_word
+    if kind in _MINOR:
+        weight *= 0.3
+    if name.startswith("_") or (path.endswith(".go") and not name[:1].isupper()):
+        weight *= 0.1
+    return weight
 
 
 def rank(files: Sequence[FileWords], focus: Set[str], most: int) -> list[RankedName]:
@@ -87,11 +112,11 @@ def rank(files: Sequence[FileWords], focus: Set[str], most: int) -> list[RankedN
     """
     if not files:
         return []
-    edges, uses = _graph(files, _definers(files), focus)
+    edges, uses = _graph(files, focus)
     focused = {number for number, file in enumerate(files) if _is_focused(file, focus)}
     ranks = _page_ranks(edges, focused)
     # What a file passes on to the file it refers to, for a weight of 1.
-    given = [rank / (sum(targets.values()) or 1.0) for rank, targets in zip(ranks, edges, strict=True)]
+    given = [rank / _total(targets) for rank, targets in zip(ranks, edges, strict=True)]
     ranked: list[tuple[float, str, str]] = []
     for number, file in enumerate(files):
         own = ranks[number] * (1 if number in focused else _OWN_SHARE) / max(len(file.defined), 1)
@@ -102,44 +127,54 @@ def rank(files: Sequence[FileWords], focus: Set[str], most: int) -> list[RankedN
     return [RankedName(path, name, -score) for score, path, name in nsmallest(most, ranked)]
 
 
-def _definers(files: Sequence[FileWords]) -> _Definers:
-    """Return the files that define each word, with the weights they give it."""
-    found: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
-    for number, file in enumerate(files):
-        for name, weight in file.defined.items():
-            found[name].append((number, weight))
-    return {
-        name: numbers
-        for name, numbers in found.items()
-        if len(name) >= SHORTEST_WORD and len(numbers) <= _MOST_DEFINERS and not name.startswith("__")
-    }
-
-
-def _graph(
-    files: Sequence[FileWords], definers: _Definers, focus: Set[str]
-) -> tuple[list[dict[int, float]], list[list[_Use]]]:
+def _graph(files: Sequence[FileWords], focus: Set[str]) -> tuple[list[dict[int, float]], list[list[_Use]]]:
     """Return the weights of the references to other files, and the uses of the names that each file defines."""
-    known = definers.keys()
-    # A file refers to its own definition of a word, if it has one.
-    used = [(file.words.keys() & known) - file.defined.keys() for file in files]
-    spread = Counter(chain.from_iterable(used))
-    weights = {
-        word: log(1 + len(files) / count) / len(definers[word]) * (_FOCUS if word in focus else 1)
-        for word, count in spread.items()
-    }
-    edges: list[dict[int, float]] = []
+    edges: list[dict[int, float]] = [{} for _ in files]
     uses: list[list[_Use]] = [[] for _ in files]
-    for number, words in enumerate(used):
-        targets: dict[int, float] = {}
-        counts = files[number].words
-        for word in words:
-            factor = weights[word] * sqrt(counts[word])
-            for definer, defined in definers[word]:
-                weight = factor * defined
-                targets[definer] = targets.get(definer, 0.0) + weight
-                uses[definer].append((word, number, weight))
-        edges.append(targets)
+    for numbers in _families(files):
+        definers = _definers(files, numbers)
+        # A file refers to its own definition of a word, if it has one.
+        used = [(files[number].words.keys() & definers.keys()) - files[number].defined.keys() for number in numbers]
+        spread = Counter(chain.from_iterable(used))
+        weights: _Definers = {}
+        for word, count in spread.items():
+            factor = log(1 + len(numbers) / count) / len(definers[word]) * (_FOCUS if word in focus else 1)
+            weights[word] = [(definer, factor * weight) for definer, weight in definers[word]]
+        for number, words in zip(numbers, used, strict=True):
+            targets = edges[number]
+            counts = files[number].words
+            for word in words:
+                factor = sqrt(counts[word])
+                for definer, one in weights[word]:
+                    weight = factor * one
+                    targets[definer] = targets.get(definer, 0.0) + weight
+                    uses[definer].append((word, number, weight))
     return edges, uses
+
+
+def _families(files: Sequence[FileWords]) -> Iterable[list[int]]:
+    """Group files by languages: only within a group do they refer to each other."""
+    found: defaultdict[str | None, list[int]] = defaultdict(list)
+    for number, file in enumerate(files):
+        language = language_of(file.path)
+        found[_FAMILIES.get(language or "", language)].append(number)
+    return found.values()
+
+
+def _definers(files: Sequence[FileWords], numbers: Iterable[int]) -> _Definers:
+    """Return the files that define each word, with the weights they give it, without those of far less weight."""
+    found: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+    for number in numbers:
+        for name, weight in files[number].defined.items():
+            found[name].append((number, weight))
+    chosen: _Definers = {}
+    for name, definers in found.items():
+        if len(definers) > 1:
+            least = max(weight for _, weight in definers) / 2
+            definers = [each for each in definers if each[1] >= least]
+        if len(name) >= SHORTEST_WORD and len(definers) <= _MOST_DEFINERS and not name.startswith("__"):
+            chosen[name] = definers
+    return chosen
 
 
 def _is_focused(file: FileWords, focus: Set[str]) -> bool:
@@ -156,13 +191,13 @@ def _page_ranks(edges: Sequence[Mapping[int, float]], focused: Set[int]) -> list
     shares = [_shares(targets) for targets in edges]
     ranks = start
     for _ in range(_MOST_ITERATIONS):
-        lost = sum(rank for rank, targets in zip(ranks, shares, strict=True) if not targets)
-        restart = 1 - _DAMPING + _DAMPING * lost
-        following = [restart * each for each in start]
+        following = [0.0] * count
         for rank, targets in zip(ranks, shares, strict=True):
             if rank:
                 for target, share in targets:
                     following[target] += rank * share
+        left = 1 - sum(following)
+        following = [each + left * first for each, first in zip(following, start, strict=True)]
         change = sum(abs(after - before) for before, after in zip(ranks, following, strict=True))
         ranks = following
         if change < _SMALL_CHANGE:
@@ -172,5 +207,10 @@ def _page_ranks(edges: Sequence[Mapping[int, float]], focused: Set[int]) -> list
 
 def _shares(targets: Mapping[int, float]) -> list[tuple[int, float]]:
     """Return the parts of a file's rank that others get, damped."""
-    total = sum(targets.values()) / _DAMPING
+    total = _total(targets) / _DAMPING
     return [(target, weight / total) for target, weight in targets.items()]
+
+
+def _total(targets: Mapping[int, float]) -> float:
+    """Return the weight of the references that share a file's rank; weak ones do not get all of it."""
+    return max(sum(targets.values()), _WHOLE)

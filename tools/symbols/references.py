@@ -1,10 +1,9 @@
-"""References to names in a source file, and the words in it, which tell where to look for references."""
+"""References to names in a source file."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -15,12 +14,6 @@ from tools.symbols.parsing import parsed, time_limit
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_ASCII_SEPARATORS = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)).ljust(
-    256
-)
-SHORTEST_WORD = 3
-_LONGEST_WORD = 100
-_WORD = re.compile(rf"[^\W\d]\w{{{SHORTEST_WORD - 1},{_LONGEST_WORD - 1}}}")
 _LONGEST_LINE = 160
 _TEXT_NODES = re.compile(r"comment|string|template_chars|heredoc|regex|char")
 _PARENTS = 3
@@ -37,19 +30,6 @@ class Reference(Struct, frozen=True, array_like=True):
 
     text: str
     """The line, shortened."""
-
-
-def words(data: bytes) -> Mapping[str, int]:
-    """Return how often each word of at least three letters occurs, comments and strings included."""
-    if not data.isascii():
-        return Counter(_WORD.findall(data.decode("utf-8", "replace")))
-    # Splitting takes a quarter of the time of a search.
-    found = Counter(data.translate(_ASCII_SEPARATORS).decode("ascii").split())
-    return {
-        word: count
-        for word, count in found.items()
-        if SHORTEST_WORD <= len(word) <= _LONGEST_WORD and not word[0].isdigit()
-    }
 
 
 def references(language: str, data: bytes, names: Set[str]) -> list[Reference]:

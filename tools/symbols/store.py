@@ -19,14 +19,15 @@ from msgspec import Struct
 from tools.symbols.definitions import Definition
 from tools.symbols.languages import queries_version
 
-_VERSION = 1
+_VERSION = 2
 _BUSY_S = 2.0
 _MOST_DATABASES = 20
 """Number of projects with an index; that of the project used least recently is removed."""
 _MOST_RANKINGS = 20
 _SCHEMA = """
 CREATE TABLE files (
-    id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, modified INTEGER NOT NULL, size INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, modified INTEGER NOT NULL, size INTEGER NOT NULL,
+    is_parsed INTEGER NOT NULL
 );
 CREATE TABLE tags (id INTEGER PRIMARY KEY, definitions BLOB NOT NULL, weights BLOB NOT NULL, words BLOB NOT NULL);
 CREATE TABLE rankings (state BLOB PRIMARY KEY, data BLOB NOT NULL, used INTEGER NOT NULL);
@@ -47,53 +48,79 @@ class Stamp(Struct, frozen=True):
 
 
 class Tags(Struct, frozen=True):
-    """Definitions and words of a file, encoded."""
+    """What a file defines, encoded."""
 
     definitions: bytes
     weights: bytes
     """Names that other files can refer to, with their weights."""
 
-    words: bytes
-    """Words in the file with their numbers."""
-
     @classmethod
-    def of(cls, definitions: Sequence[Definition], weights: Mapping[str, float], words: Mapping[str, int]) -> Tags:
-        return cls(_ENCODER.encode(definitions), _ENCODER.encode(weights), _ENCODER.encode(words))
+    def of(cls, definitions: Sequence[Definition], weights: Mapping[str, float]) -> Tags:
+        return cls(_ENCODER.encode(definitions), _ENCODER.encode(weights))
 
-    def decoded_definitions(self) -> list[Definition]:
-        return _DEFINITIONS.decode(self.definitions)
 
-    def decoded_weights(self) -> dict[str, float]:
-        return _WEIGHTS.decode(self.weights)
+class FileEntry(Struct, frozen=True):
+    """A file that is not parsed yet."""
 
-    def decoded_words(self) -> dict[str, int]:
-        return _WORDS.decode(self.words)
+    path: str
+    stamp: Stamp
+    words: bytes
+    """Words in the file with their numbers, encoded."""
+
+    tags: Tags
+    """No definitions, and the weights of the names that it seems to declare."""
+
+
+def encoded_words(words: Mapping[str, int]) -> bytes:
+    return _ENCODER.encode(words)
+
+
+def decoded_definitions(data: bytes) -> list[Definition]:
+    return _DEFINITIONS.decode(data)
 
 
 class IndexDatabase:
-    """An open database."""
+    """An open database. A file gets its words first, and its definitions when it is parsed."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def stamps(self) -> dict[str, Stamp]:
-        """Return the indexed files."""
+        """Return the files whose words are known."""
         rows = self._connection.execute("SELECT path, modified, size FROM files")
         return {path: Stamp(modified, size) for path, modified, size in rows}
 
-    def save(self, entries: Iterable[tuple[str, Stamp, Tags]]) -> None:
-        """Add or replace files."""
+    def unparsed(self) -> list[str]:
+        """Return the files that are not parsed, in the order of their paths."""
+        rows = self._connection.execute("SELECT path FROM files WHERE NOT is_parsed ORDER BY path")
+        return [path for (path,) in rows]
+
+    def save_files(self, entries: Iterable[FileEntry]) -> None:
+        """Add or replace files that are not parsed."""
         with self._connection:
-            for path, stamp, tags in entries:
+            for entry in entries:
                 (number,) = self._connection.execute(
-                    "INSERT INTO files (path, modified, size) VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE "
-                    "SET modified = excluded.modified, size = excluded.size RETURNING id",
-                    (path, stamp.modified, stamp.size),
+                    "INSERT INTO files (path, modified, size, is_parsed) VALUES (?, ?, ?, 0) "
+                    "ON CONFLICT (path) DO UPDATE SET modified = excluded.modified, size = excluded.size, "
+                    "is_parsed = 0 RETURNING id",
+                    (entry.path, entry.stamp.modified, entry.stamp.size),
                 ).fetchone()
                 self._connection.execute(
                     "INSERT OR REPLACE INTO tags VALUES (?, ?, ?, ?)",
-                    (number, tags.definitions, tags.weights, tags.words),
+                    (number, entry.tags.definitions, entry.tags.weights, entry.words),
                 )
+
+    def save_tags(self, entries: Iterable[tuple[str, Tags]]) -> None:
+        """Replace the tags of files that have been parsed."""
+        with self._connection:
+            for path, tags in entries:
+                found = self._connection.execute("UPDATE files SET is_parsed = 1 WHERE path = ? RETURNING id", (path,))
+                # Another process may have removed the file meanwhile.
+                for (number,) in found.fetchall():
+                    self._connection.execute(
+                        "UPDATE tags SET definitions = ?, weights = ? WHERE id = ?",
+                        (tags.definitions, tags.weights, number),
+                    )
 
     def remove(self, paths: Iterable[str]) -> None:
         with self._connection:
@@ -101,17 +128,25 @@ class IndexDatabase:
                 self._connection.execute("DELETE FROM tags WHERE id = (SELECT id FROM files WHERE path = ?)", (path,))
                 self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
 
-    def tags(self) -> Iterator[tuple[str, Tags]]:
-        """Yield the tags of all files, in the order of their paths."""
-        query = "SELECT path, definitions, weights, words FROM files JOIN tags USING (id) ORDER BY path"
-        for path, *tags in self._connection.execute(query):
-            yield path, Tags(*tags)
+    def words(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the words of all files, encoded, in the order of their paths."""
+        yield from self._connection.execute("SELECT path, words FROM files JOIN tags USING (id) ORDER BY path")
 
-    def tags_of(self, path: str) -> Tags | None:
-        """Return the tags of one file."""
-        query = "SELECT definitions, weights, words FROM files JOIN tags USING (id) WHERE path = ?"
+    def weights(self) -> Iterator[tuple[str, dict[str, float], dict[str, int]]]:
+        """Yield the weights and words of all files, in the order of their paths."""
+        query = "SELECT path, weights, words FROM files JOIN tags USING (id) ORDER BY path"
+        for path, weights, words in self._connection.execute(query):
+            yield path, _WEIGHTS.decode(weights), _WORDS.decode(words)
+
+    def definitions(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the definitions in all files, encoded, in the order of their paths; none if a file is not parsed."""
+        yield from self._connection.execute("SELECT path, definitions FROM files JOIN tags USING (id) ORDER BY path")
+
+    def definitions_in(self, path: str) -> list[Definition]:
+        """Return the definitions in one file; empty if it is not parsed."""
+        query = "SELECT definitions FROM files JOIN tags USING (id) WHERE path = ?"
         found = self._connection.execute(query, (path,)).fetchone()
-        return Tags(*found) if found else None
+        return decoded_definitions(found[0]) if found else []
 
     def ranking(self, state: bytes) -> bytes | None:
         """Return the saved ranking of files in a state."""

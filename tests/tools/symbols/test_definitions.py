@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tools.symbols.definitions import definitions
 from tools.symbols.languages import LANGUAGES
 from tools.symbols.outline import outline
-from tools.symbols.references import references, words
+from tools.symbols.references import references
+from tools.symbols.words import words_in
 
 
 def _samples() -> Iterator[tuple[str, tuple[str, list[str]]]]:
@@ -59,7 +60,18 @@ def test_references_are_those_in_code_with_kind_and_scope():
         ("use", 3, "B"),
         ("call", 7, "B.run"),
     ]
-    assert words(source)["helper"] == 7
+
+
+def test_words_are_counted_without_comments_and_those_after_a_keyword_are_declared():
+    source = (
+        b"# class Ghost\nclass Engine(Base):\n    def start(self): self.start\n/* type Two */\nfunc Run() {}\n2class\n"
+    )
+
+    found = words_in(source)
+
+    assert found.counts == {"class": 1, "Engine": 1, "Base": 1, "def": 1, "start": 2, "self": 2, "func": 1, "Run": 1}
+    assert found.declared == {"Engine": "class", "start": "function", "Run": "function"}
+    assert words_in("class Größe: ...".encode()).declared == {"Größe": "class"}
 
 
 @settings(max_examples=60, deadline=None)

@@ -9,16 +9,20 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import TypeAlias
 
+import msgspec
 import pytest
 from fakes.workplace import Workplace
 
 from harness.errors import CinchError, OutsideWorkspace
 from tools.find_symbol import SymbolTool
 from tools.repo_map import MapTool
-from tools.symbols import client, worker
-from tools.symbols.store import index_path
+from tools.symbols import client, repository_map, worker
+from tools.symbols.lookup import SymbolQuery, SymbolResult
+from tools.symbols.repository_map import MapQuery, MapResult
+from tools.symbols.store import IndexDatabase, index_path, use_index
 
 Process: TypeAlias = subprocess.Popen[bytes]
 
@@ -228,6 +232,58 @@ def test_the_process_ends_when_it_has_been_idle(monkeypatch: pytest.MonkeyPatch)
     with os.fdopen(reading) as requests, os.fdopen(writing, "w"):
         monkeypatch.setattr(sys, "stdin", requests)
         worker.main()
+
+
+def test_a_map_of_many_new_files_is_a_draft_that_is_completed_between_requests(
+    place: Workplace, cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    place.put("app/odd.py", "TEXT = 'class MissingThing'\nTurboEngine\n")
+    place.put("app/user.py", "MissingThing()\n" * 9)
+    names = [path.relative_to(place.root).as_posix() for path in place.root.rglob("*.*")]
+    request = worker.Request(str(place.root), "", names, MapQuery((), 2_000, may_be_draft=True), str(cache))
+    monkeypatch.setattr(repository_map, "_MUCH", 100)
+    monkeypatch.setattr(repository_map, "_DRAFT_FILES", 3)
+    (reading, requests), (responses, writing) = os.pipe(), os.pipe()
+
+    answers: list[MapResult] = []
+    with os.fdopen(reading) as stdin, os.fdopen(writing, "w") as stdout, os.fdopen(responses, "rb") as answering:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stdout", stdout)
+        process = Thread(target=worker.main, daemon=True)
+        process.start()
+        with os.fdopen(requests, "wb") as asking:
+            for _ in range(2):
+                worker.write_message(asking, request)
+                answers.append(msgspec.msgpack.decode(worker.read_message(answering), type=MapResult))
+        process.join(10)
+
+    draft, complete = answers
+    assert (draft.is_draft, complete.is_draft) == (True, False)
+    assert draft.files[0] == complete.files[0]
+    assert draft.files[0].lines[:2] == ["1: class TurboEngine:", "  2: def start_up(self): ..."]
+    assert "MissingThing" not in str(draft.files)
+    assert len(draft.files) < len(complete.files)
+
+
+def test_a_symbol_is_found_without_parsing_files_that_do_not_mention_it(place: Workplace, cache: Path):
+    names = [path.relative_to(place.root).as_posix() for path in place.root.rglob("*.*")]
+
+    def search(name: str) -> list[str]:
+        query = SymbolQuery(name, None, with_references=False, offset=0, limit=9)
+        found = worker.answer(worker.Request(str(place.root), "", names, query, str(cache)))
+        assert isinstance(found, SymbolResult)
+        return [each.path for each in found.definitions]
+
+    def unparsed() -> list[str]:
+        return use_index(cache, str(place.root), IndexDatabase.unparsed)
+
+    assert search("runapp") == ["app/two.ts"]
+    assert unparsed() == ["app/one.py", "core/engine.py", "tests/test_engine.py"]
+    assert search("*_Help[a-f]r") == []
+    assert search("*_help[a-f]r") == ["core/engine.py"]
+    assert unparsed() == ["app/one.py", "tests/test_engine.py"]
+    assert search("?") == []
+    assert unparsed() == []
 
 
 async def test_a_process_that_fails_is_reported_and_replaced(place: Workplace, cache: Path, workers: list[Process]):

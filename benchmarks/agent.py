@@ -33,6 +33,7 @@ from tools import builtin_tools  # noqa: E402
 RUNS = 9
 AGENTS = 1000
 TURNS = 200
+TURN_S = 0.002
 
 
 class Bare:
@@ -182,7 +183,7 @@ def reading(folder: Path) -> None:
     report("tool result to next request", gap, turn, unit="ms", than="the whole turn", goal="≤ 4 ms")
 
 
-def editing(folder: Path) -> None:
+def editing(folder: Path, where: str) -> None:
     """Measure edits of a file through the whole pipeline; they are flushed to disk, as is the reference."""
     path = folder / "module.py"
     text = "".join(f"def answer_{number}():\n    return {number}\n\n\n" for number in range(60))
@@ -204,19 +205,25 @@ def editing(folder: Path) -> None:
         return statistics.median(watch.calls) * 1e3
 
     def plain() -> float:
-        began = time.perf_counter()
+        """Return the time of a bare edit. It waits as long as a turn takes: a disk that is busy answers sooner."""
+        times: list[float] = []
         for number in range(TURNS):
+            began = time.perf_counter()
+            while time.perf_counter() < began + TURN_S:
+                pass
+            began = time.perf_counter()
             new = path.read_text(encoding="utf-8").replace("return 30", f"return 3{number % 2}")
             with (folder / "temporary").open("w", encoding="utf-8") as file:
                 file.write(new)
                 file.flush()
                 os.fsync(file.fileno())
             (folder / "temporary").replace(path)
-        return (time.perf_counter() - began) / TURNS * 1e3
+            times.append(time.perf_counter() - began)
+        return statistics.median(times) * 1e3
 
     edit, bare = in_turn(3, turns, plain)
     than = "a bare read, replacement, flush and rename"
-    report("edit_file, call to result", edit, bare, unit="ms", than=than, goal="≤ 1 ms")
+    report(f"edit_file {where}, call to result", edit, bare, unit="ms", than=than, goal="≤ 1 ms")
 
 
 if __name__ == "__main__":
@@ -224,4 +231,8 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         overhead(Path(name))
         reading(Path(name))
-        editing(Path(name))
+        editing(Path(name), "on disk")
+    memory = Path("/dev/shm")
+    if memory.is_dir():
+        with tempfile.TemporaryDirectory(dir=memory) as name:
+            editing(Path(name), "in memory")

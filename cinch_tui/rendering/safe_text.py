@@ -40,9 +40,14 @@ def one_line(text: str) -> str:
     return " ".join(plain_output(text).split())
 
 
-def error_line(text: str) -> str:
-    """Return an error text as one line: its first line, or the first item of the list that this line announces."""
-    first, _, rest = text.strip().partition("\n")
+def error_line(text: str, subject: str = "") -> str:
+    """Return an error text as one line: its first line, or the first item of the list that this line announces.
+
+    Args:
+        text: The error.
+        subject: What is shown before it, which it need not repeat at the beginning.
+    """
+    first, _, rest = text.strip().removeprefix(f"{subject}: ").partition("\n")
     item = rest.partition("\n")[0].removeprefix("- ")
     return one_line(item if first.endswith(":") and item else first)
 

@@ -117,7 +117,7 @@ def _outcome(call: ToolCallState, *, folded: bool) -> str:
     if call.view is not None and (words := _view_outcome(call.view, running=call.status == "running")):
         return words
     if call.status == "failed":
-        return error_line(call.text) if folded else "failed"
+        return error_line(call.text, call.summary) if folded else "failed"
     return count_lines(call.text)
 
 

@@ -46,6 +46,12 @@ def test_first_problem_of_a_listed_failure_is_in_the_header():
     assert header(block, 60) == "▸ ✗ Bash  path: required and missing"
 
 
+def test_a_failure_does_not_repeat_the_path_before_it():
+    block = ended("failed", "src/a.py", "src/a.py: old_string is not in the file.")
+
+    assert header(block, 60) == "▸ ✗ Bash src/a.py  old_string is not in the file."
+
+
 def test_a_command_without_output_is_reported_as_such():
     block = ended("done", "git status --short", "Exit code: 0\n(no output)")
     block.view = TerminalView("git status --short", "", 0)

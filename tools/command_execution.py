@@ -6,7 +6,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -53,6 +53,10 @@ USER_INPUT = (
 )
 
 
+CommandRun: TypeAlias = Callable[[OutputSink], Awaitable[CommandResult]]
+"""Runs a command to its end, passing on its output; leaves no process behind when cancelled."""
+
+
 class Command(Struct, frozen=True):
     """A command that a tool runs."""
 
@@ -60,8 +64,8 @@ class Command(Struct, frozen=True):
     """Name of the tool."""
     text: str
     """The command as users see it."""
-    run: Callable[[OutputSink], Awaitable[CommandResult]]
-    """Runs it to its end, passing on its output; leaves no process behind when cancelled."""
+    run: CommandRun
+    """Runs it."""
     compression: Compression = "off"
     """Compression of its output for the model."""
     states_success: bool = True

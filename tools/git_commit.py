@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,10 @@ from harness.ports.tool import ToolContext, ToolOutput
 from harness.terminal_text import escape_controls
 from harness.views import TextView, View
 from tools import git_tools
+from tools.command_execution import CommandRun
+from tools.git_index import IndexCopy
 from tools.git_tools import HOOK_SECONDS, GitTool, hint_for
+from tools.shell_command import CommandResult, OutputSink
 from tools.typed import Parameters
 
 SHOWN_FILES = 30
@@ -100,6 +104,13 @@ class GitCommitTool(GitTool[CommitArguments]):
             notes.append("Nothing was committed.")
         return replace(output, content=(*output.content, Text("\n" + "\n".join(notes)))) if notes else output
 
+    async def runner(self, arguments: CommitArguments, context: ToolContext) -> CommandRun:
+        run = await super().runner(arguments, context)
+        if not arguments.paths:
+            return run
+        code, path = await self._git(context, "rev-parse", "--git-path", "index")
+        return run if code else partial(_with_index_restored, run, context.workspace.root / path.rstrip("\n"))
+
     async def _problem(
         self, arguments: CommitArguments, context: ToolContext, changes: Sequence[tuple[str, str]], *, merges: bool
     ) -> str:
@@ -127,6 +138,19 @@ class GitCommitTool(GitTool[CommitArguments]):
 
     async def _git(self, context: ToolContext, *words: str) -> tuple[int, str]:
         return await self.read(shlex.join(("git", *words)), context)
+
+
+async def _with_index_restored(run: CommandRun, index: Path, on_output: OutputSink) -> CommandResult:
+    """Run a commit; if it fails or is cancelled, the new files that it has added to the index are removed from it."""
+    before = await asyncio.to_thread(IndexCopy, index)
+    result = None
+    try:
+        result = await run(on_output)
+    finally:
+        if result is None or result.exit_code:
+            # Not in a thread, which a second cancellation would not wait for.
+            before.restore()
+    return result
 
 
 def _changes(status: str) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import TextView, View
 from tools.bash import prepared
-from tools.command_execution import Command, CommandExecution
+from tools.command_execution import Command, CommandExecution, CommandRun
 from tools.compression import Compression
 from tools.output import CapturedOutput
 from tools.shell.analysis import analyze
@@ -163,7 +163,7 @@ class GitTool(TypedTool[P]):
     async def execute(self, arguments: P, context: ToolContext) -> ToolOutput:
         line = self.run_line(arguments)
         compression: Compression = self._compression if self.mutates is True else "off"
-        run = partial(run_command, await prepared(line, context, self._secrets, is_git_tool=True))
+        run = await self.runner(arguments, context)
         command = Command(self.name, line, run, compression, states_success=False)
         output = await CommandExecution(command, context).execute(self.seconds)
         text = "".join(block.text for block in output.content if isinstance(block, Text))
@@ -174,6 +174,10 @@ class GitTool(TypedTool[P]):
         hint = hint_for(text)
         content = (*output.content, Text(f"\n{hint}")) if hint else output.content
         return replace(output, content=content, is_error=is_error)
+
+    async def runner(self, arguments: P, context: ToolContext) -> CommandRun:
+        """Return what runs the command line."""
+        return partial(run_command, await prepared(self.run_line(arguments), context, self._secrets, is_git_tool=True))
 
     async def read(self, line: str, context: ToolContext) -> tuple[int, str]:
         """Return exit code and output of a command that only reads; a long output is cut."""

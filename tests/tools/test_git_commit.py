@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -182,6 +184,90 @@ async def test_commit_without_an_identity_asks_for_one_before_the_approval(
 
     assert "Ask for them; do not invent them." in await shown(tmp_path, paths=["a.py"])
     assert "Ask for them; do not invent them." in text_of(await commit(tmp_path, paths=["a.py"]))
+
+
+@pytest.mark.parametrize("failure", ["hook", "empty message", "identity", "ignored path"])
+async def test_failed_commit_leaves_the_index_as_it_was(
+    tmp_path: Path, git: Git, monkeypatch: pytest.MonkeyPatch, failure: str
+):
+    paths = ["."]
+    match failure:
+        case "hook":
+            hook(tmp_path, "pre-commit", "exit 1")
+        case "empty message":
+            hook(tmp_path, "prepare-commit-msg", ': > "$1"')
+        case "identity":
+            for role, what in product(("AUTHOR", "COMMITTER"), ("NAME", "EMAIL")):
+                monkeypatch.delenv(f"GIT_{role}_{what}", raising=False)
+            git("config", "--remove-section", "user")
+            git("config", "user.useConfigOnly", "true")
+        case _:
+            (tmp_path / "local.txt").touch()
+            paths = ["new.py", "local.txt", "dir"]
+    (tmp_path / "partly.py").write_text("staged\n")
+    (tmp_path / "meant.py").write_text("m\n")
+    git("add", "partly.py")
+    git("add", "-N", "meant.py")
+    (tmp_path / "partly.py").write_text("staged\nand not staged\n")
+    (tmp_path / "a.py").unlink()
+    (tmp_path / "new.py").write_text("n\n")
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "dir" / "ü.py").write_text("n\n")
+    before = [git("status", "--porcelain"), git("ls-files", "--stage", "--debug"), git("diff"), git("diff", "--cached")]
+
+    output = await commit(tmp_path, paths=paths)
+
+    assert output.is_error
+    assert before == [
+        git("status", "--porcelain"),
+        git("ls-files", "--stage", "--debug"),
+        git("diff"),
+        git("diff", "--cached"),
+    ]
+    assert not list((tmp_path / ".git").glob("*.lock"))
+
+
+async def test_first_commit_that_fails_leaves_no_index(tmp_path: Path):
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(tmp_path)], check=True)
+    hook(tmp_path, "pre-commit", "exit 1")
+    (tmp_path / "new.py").write_text("n\n")
+
+    output = await commit(tmp_path, paths=["new.py"])
+
+    assert output.is_error
+    assert not (tmp_path / ".git" / "index").exists()
+
+
+async def test_interrupted_commit_leaves_the_index_as_it_was(tmp_path: Path, git: Git):
+    hook(tmp_path, "pre-commit", "touch started; sleep 60")
+    (tmp_path / "new.py").write_text("n\n")
+
+    task = asyncio.create_task(commit(tmp_path, paths=["new.py"]))
+    while not (tmp_path / "started").exists():
+        await asyncio.sleep(0.01)
+    during = git("status", "--porcelain", "new.py")
+    task.cancel()
+    await asyncio.wait([task])
+
+    assert during == " A new.py\n"
+    assert git("status", "--porcelain", "new.py") == "?? new.py\n"
+
+
+async def test_change_of_the_same_size_right_after_a_failed_commit_is_seen(tmp_path: Path, git: Git):
+    hook(tmp_path, "pre-commit", "exit 1")
+    (tmp_path / "new.py").write_text("n\n")
+    git("config", "core.trustctime", "false")
+    file, index, at_once = tmp_path / "a.py", tmp_path / ".git" / "index", (1_000_000_000, 1_000_000_000)
+    file.write_text("two\n")
+    os.utime(file, at_once)
+    git("add", "a.py")
+    os.utime(index, at_once)
+    file.write_text("six\n")
+    os.utime(file, at_once)
+
+    await commit(tmp_path, paths=["new.py"])
+
+    assert git("status", "--porcelain", "a.py") == "MM a.py\n"
 
 
 async def test_detached_commit_says_that_no_branch_has_it(tmp_path: Path, git: Git):

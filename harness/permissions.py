@@ -67,6 +67,8 @@ class Rule(Struct, frozen=True):
     """True if `pattern` is the entire command line, compared verbatim."""
     is_offered: bool = False
     """True if cinch offered the rule: it covers no command with an option that does more than its first words say."""
+    job: str = ""
+    """Command of the background job that the pattern names, for users; empty for other rules."""
 
     @property
     def key(self) -> RuleKey:
@@ -108,6 +110,13 @@ class Decision(Struct, frozen=True):
     """Rule that covers only this call; None if no such rule may be stored."""
     server_offer: Rule | None = None
     """Rule that covers all tools of the MCP server or API; None for other tools."""
+    job_offer: Rule | None = None
+    """Rule that covers all input to the job until it ends, for the session only; None for other tools."""
+
+    @property
+    def session_offers(self) -> tuple[Rule, ...]:
+        """Rules that an approval for the session adds."""
+        return self.offers or ((self.job_offer,) if self.job_offer else ())
 
     @property
     def rule(self) -> Rule | None:
@@ -117,6 +126,8 @@ class Decision(Struct, frozen=True):
 
 def describe(rule: Rule) -> str:
     """Return the rule as text that completes "always allow …"."""
+    if rule.job:
+        return f"all input to {rule.pattern} ({rule.job})"
     if rule.is_exact:
         return f"exactly `{rule.pattern}` with {rule.tool}"
     if not rule.pattern:

@@ -134,7 +134,8 @@ class Risk(Struct, frozen=True):
     """Operand, such as a branch, that the pattern of a rule with the name of the tool may describe."""
     rule_name: str = ""
     """Name that rules match in addition to the tool's, such as `mcp__github__read_resource`; offered rules use it."""
-
+    job: str = ""
+    """Background job that the call types into; the user may allow all input to it."""
     restricted_as: str = ""
     """Name of another tool whose ask and deny rules apply to the call as well."""
 

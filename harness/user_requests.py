@@ -48,7 +48,7 @@ class ApprovalRequest(Struct, frozen=True):
     @property
     def session(self) -> tuple[Rule, ...]:
         """Rules that `AllowForSession` adds; empty if such a call needs approval each time."""
-        return self.decision.offers
+        return self.decision.session_offers
 
     @property
     def rule(self) -> str:

@@ -63,6 +63,7 @@ class JobInputTool(JobTool[JobInputArguments]):
             commands=risk.commands,
             indirect=risk.indirect,
             subject=arguments.text.strip(),
+            job=arguments.job_id,
             restricted_as="bash",
         )
 

@@ -15,7 +15,7 @@ from harness.approval.assessment import validated
 from harness.approval.store import RuleStore
 from harness.errors import InvalidArguments
 from harness.messages import ToolCall
-from harness.permissions import Decision, Rule
+from harness.permissions import Decision, Rule, describe
 from harness.ports.tool import Tool
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def rule_rows(store: RuleStore) -> list[RuleRow]:
 
 def _row(store: RuleStore, rule: Rule) -> RuleRow:
     usage = store.usage(rule)
-    return RuleRow(rule.effect, str(rule), str(rule.source), usage.uses, usage.last_used)
+    source = f"{rule.source}, {describe(rule)}" if rule.job else str(rule.source)
+    return RuleRow(rule.effect, str(rule), source, usage.uses, usage.last_used)
 
 
 def permissions_text(agent: Agent) -> str:
@@ -98,6 +99,8 @@ def decision_text(call: ToolCall, tool: Tool | None, decision: Decision) -> str:
     ]
     if decision.offers:
         lines.append(f"- Rules that an approval for the session or the project adds: {_rules(decision.offers)}")
+    if decision.job_offer:
+        lines.append(f"- Rule that an approval for the session adds: {_rules((decision.job_offer,))}")
     if decision.exact_offer and decision.offers != (decision.exact_offer,):
         lines.append(f"- Rule for exactly this call: {_rules((decision.exact_offer,))}")
     return "\n".join(lines)

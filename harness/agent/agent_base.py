@@ -25,7 +25,7 @@ from harness.approval.store import RuleStore
 from harness.concurrency import Flag, run_blocking
 from harness.context.history import History
 from harness.errors import AlreadyRunning
-from harness.events import Event, ModeChanged, ModelChanged, Notice
+from harness.events import Event, JobEnded, ModeChanged, ModelChanged, Notice
 from harness.execution.cache import ResultCache
 from harness.inbox import Inbox
 from harness.jobs import Jobs
@@ -62,7 +62,7 @@ class AgentBase:
                 options.mode, options.approval, options.grants or RuleStore(), policy_of(options.permissions)
             ),
             max_tokens=options.max_tokens,
-            jobs=Jobs(self.publish, self.inbox.news),
+            jobs=Jobs(self._publish_of_job, self.inbox.news),
             dialect=options.dialect,
         )
         self.state.jobs.name_of = self.state.name_of
@@ -247,6 +247,11 @@ class AgentBase:
     def publish(self, event: Event) -> None:
         """Publish an event to all subscribers; the header is filled in."""
         self._bus.publish(event)
+
+    def _publish_of_job(self, event: Event) -> None:
+        if isinstance(event, JobEnded):
+            self.state.permissions.store.end_job(event.job_id)
+        self.publish(event)
 
     def add_reminder(self, text: str) -> None:
         """Add a synthetic message before the next reply. It starts no run."""

@@ -219,7 +219,17 @@ async def preview(wanted: Allowed, decision: Decision, context: ToolContext) -> 
         view = await wanted.tool.preview(wanted.arguments, context)
     except WorkspaceError as error:
         return ToolOutput.failure(str(error))
-    return view if isinstance(view, ToolOutput) else PendingApproval(wanted, decision, view)
+    return view if isinstance(view, ToolOutput) else PendingApproval(wanted, _with_job(decision, context), view)
+
+
+def _with_job(decision: Decision, context: ToolContext) -> Decision:
+    """Return the decision with the command of the job whose input it offers to allow; a job that ended has no offer."""
+    if decision.job_offer is None:
+        return decision
+    job = context.jobs.find(decision.job_offer.pattern) if context.jobs else None
+    if job is None or job.state != "running":
+        return replace(decision, job_offer=None)
+    return replace(decision, job_offer=replace(decision.job_offer, job=job.spec.title))
 
 
 def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Outcome:

@@ -206,13 +206,13 @@ class _Approval:
     def _grant(self, asked: PendingApproval, approval: AllowForSession | AllowAlways) -> None:
         """Store permission rules, limited to what the request offered."""
         decision, store = asked.decision, self._run.permissions.store
-        rules: tuple[Rule | None, ...] = decision.offers
+        is_session = isinstance(approval, AllowForSession)
+        rules: tuple[Rule | None, ...] = decision.session_offers if is_session else decision.offers
         if isinstance(approval, AllowAlways) and approval.exact:
             rules = (decision.exact_offer,)
         elif isinstance(approval, AllowAlways) and approval.server:
             rules = (decision.server_offer,)
-        persist = isinstance(approval, AllowAlways)
-        problems = {store.add(rule, persist=persist) for rule in rules if rule is not None}
+        problems = {store.add(rule, persist=not is_session) for rule in rules if rule is not None}
         for problem in filter(None, problems):
             self._run.bus.publish(Notice(text=problem, level="warning"))
 
@@ -263,7 +263,8 @@ class _Approval:
         if decision.kind == "deny":
             return denial_of(decision)
         if decision.kind == "allow":
-            decision = replace(asked.decision, risk=wanted.risk, offers=(), exact_offer=None, server_offer=None)
+            # It would run without approval, so no rule is offered.
+            decision = Decision("ask", asked.decision.why, wanted.risk, asked.decision.rules, asked.decision.source)
         return await preview(replace(wanted, note=revision.note), decision, self._context)
 
     def _apply(

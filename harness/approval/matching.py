@@ -90,6 +90,8 @@ class Coverage(Struct, frozen=True):
         exact = next((rule for rule in self._named if rule.is_exact and rule.pattern == risk.subject), None)
         if exact is not None:
             return (exact,)
+        if for_job := next((rule for rule in self._named if _names_job(rule, risk)), None):
+            return (for_job,)
         # Rules for reading and editing are about files.
         rules = self._named if risk.is_remote else self.rules
         general = next((rule for rule in rules if _covers_all(rule, call)), None)
@@ -175,7 +177,7 @@ def affects(rule: Rule, call: Target) -> bool:
     """Return True if an ask or deny rule matches any part of a call."""
     risk = call.risk
     if _names(rule, call) or rule.tool == risk.restricted_as:
-        if not rule.pattern:
+        if not rule.pattern or _names_job(rule, risk):
             return True
         if rule.is_exact:
             return rule.pattern == risk.subject
@@ -201,6 +203,10 @@ def _names(rule: Rule, call: Target) -> bool:
         name == rule.tool or _names_server(rule.tool, name) or ("*" in rule.tool and fnmatchcase(name, rule.tool))
         for name in call.names
     )
+
+
+def _names_job(rule: Rule, risk: Risk) -> bool:
+    return bool(risk.job) and rule.pattern == risk.job and not rule.is_exact
 
 
 def _names_server(rule: str, tool: str) -> bool:

@@ -60,6 +60,11 @@ def server_offer_for(call: Target) -> Rule | None:
     return Rule(f"{kind}__{server}") if server and tool else None
 
 
+def job_offer_for(call: Target) -> Rule | None:
+    """Return the rule that covers all input to the background job of a call; None for other tools."""
+    return Rule(call.name, call.risk.job) if call.risk.job else None
+
+
 def exact_offer_for(call: Target) -> Rule | None:
     """Return the rule that covers only this call; None if there is no such rule or it is too long to display."""
     risk = call.risk

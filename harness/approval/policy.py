@@ -242,11 +242,12 @@ def _checked_by_hook(decision: Decision, call: CallFacts) -> Decision:
 
 
 def _with_offers(decision: Decision, case: _Case) -> Decision:
-    from harness.approval.offers import exact_offer_for, offers_for, server_offer_for
+    from harness.approval.offers import exact_offer_for, job_offer_for, offers_for, server_offer_for
 
     offers, target = offers_for(case.target, case.facts.check), case.target
     server = server_offer_for(target) if offers else None
-    return replace(decision, offers=offers, exact_offer=exact_offer_for(target), server_offer=server)
+    exact, job = exact_offer_for(target), job_offer_for(target)
+    return replace(decision, offers=offers, exact_offer=exact, server_offer=server, job_offer=job)
 
 
 def _default_reason(risk: Risk, mode: ApprovalMode) -> str:

@@ -153,6 +153,11 @@ class RuleStore:
         self._ordered.clear()
         return removed
 
+    def end_job(self, job_id: str) -> None:
+        """Remove the session rules that allow input to a job."""
+        self._session = tuple(rule for rule in self._session if not (rule.job and rule.pattern == job_id))
+        self._ordered.clear()
+
     def add_for_run(self, rules: Iterable[Rule]) -> None:
         """Add rules until the run ends, such as those of a skill that is used in it."""
         self._run = tuple(dict.fromkeys((*self._run, *rules)))

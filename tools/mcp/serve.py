@@ -251,7 +251,7 @@ def _preview(view: View | None) -> str:
 def _remedy(request: ApprovalRequest, mode: ApprovalMode | None) -> str:
     """Return what allows such calls, for a client that cannot ask its user."""
     exact = request.decision.exact_offer
-    rules = request.session or ((exact,) if exact else ())
+    rules = request.decision.offers or ((exact,) if exact else ())
     options = [" ".join(f"--allow {shlex.quote(str(rule))}" for rule in rules)] if rules else []
     options += [f"--approval {mode}"] if mode else []
     start = f"; to allow such calls, start the server with: cinch mcp serve {' or '.join(options)}" if options else ""

@@ -36,6 +36,10 @@ _AWAITED = "You will be notified when it ends: this run waits for that, so stop 
 _STOPPED = "It is stopped when you end this run, so wait for its end with {job_output} if you need its result; "
 _HINT = "{job_output} shows its output, {job_kill} stops it."
 
+JOB_ENDED = "[Background "
+_STILL_RUNNING = "[Still running: "
+"""Beginnings of the messages to the model about a job."""
+
 _LAST_CHARS = 500
 _LAST_LINES = 5
 """Amount of output in the notice about the end of a job."""
@@ -66,6 +70,8 @@ class Job(Struct, eq=False):
     """Error of a job that failed to run."""
     killer: Killer = ""
     """Killed by the model, the user or at exit; empty if it was not killed."""
+    notice_id: str = ""
+    """Id of the message that informs the model of its end; empty if there is none."""
     waiting: int = 0
     """Number of tool calls that wait for its end."""
     started: float = field(default_factory=time.monotonic)
@@ -76,6 +82,11 @@ class Job(Struct, eq=False):
     @property
     def seconds(self) -> float:
         return (self.ended or time.monotonic()) - self.started
+
+    @property
+    def last_lines(self) -> str:
+        """End of its output: a few lines."""
+        return "\n".join(self.spec.output.latest(_LAST_CHARS).rstrip().splitlines()[-_LAST_LINES:])
 
     @property
     def status_text(self) -> str:
@@ -183,11 +194,15 @@ class Jobs:
         else:
             self._successor.notify_model(message)
 
+    def withdraw_notice(self, job: Job) -> None:
+        """Remove the queued message about the end of a job, of which the model learns in another way."""
+        self._news.remove(job.notice_id)
+
     def warn(self, job: Job, text: str) -> None:
         """Warn the user and the model about a running background job."""
         self._known.publish(Notice(text=f"{job.id} ({job.spec.title}) {text}", level="warning"))
         how = mention(" {job_kill} stops it.", job.owner.name_of)
-        job.owner.notify_model(synthetic(f"[Still running: {job.id} ({job.spec.title}) {text}{how}]"))
+        job.owner.notify_model(synthetic(f"{_STILL_RUNNING}{job.id} ({job.spec.title}) {text}{how}]"))
 
     def ask_for_input(self, job: Job, prompt: str) -> None:
         """Inform the user that a job waits for input that only the user may type.
@@ -317,17 +332,24 @@ class Jobs:
             settle(job.moved, None)
             return
         if not job.waiting and job.killer in ("", "user"):
-            job.owner.notify_model(synthetic(_end_notice(job)))
+            message = synthetic(_end_notice(job))
+            job.notice_id = message.id
+            job.owner.notify_model(message)
         # Last: a subscriber may start a run, which delivers the message.
         self._known.publish(JobEnded(job_id=job.id, state=job.state, exit_code=job.exit_code, duration=job.seconds))
 
 
+def is_job_notice(message: UserMessage) -> bool:
+    """Return True for a message to the model about a job, which an event announces to the user."""
+    return message.synthetic and message.text.startswith((JOB_ENDED, _STILL_RUNNING))
+
+
 def _end_notice(job: Job) -> str:
     by = " by the user" if job.killer == "user" else ""
-    last = "\n".join(job.spec.output.latest(_LAST_CHARS).rstrip().splitlines()[-_LAST_LINES:])
+    last = job.last_lines
     lines = f" Its last lines:\n{last}\n" if last else " "
     how = mention("{job_output} shows its output.", job.owner.name_of)
-    return f"[Background {job.id} ({job.spec.title}): {job.status_text}{by}.{lines}{how}]"
+    return f"{JOB_ENDED}{job.id} ({job.spec.title}): {job.status_text}{by}.{lines}{how}]"
 
 
 def _is_active(job: Job) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.jobs import Jobs
+from harness.jobs import JOB_ENDED, Jobs
 from harness.messages import JsonObject, JsonValue, Message, ToolResult, UserMessage
 
 
@@ -50,7 +50,7 @@ def _remove_ended(details: JsonObject, unfinished: dict[str, str]) -> None:
 def _remove_reported(text: str, unfinished: dict[str, str]) -> None:
     """Remove the jobs whose end a message to the model reports."""
     reported: list[str] = []
-    if text.startswith("[Background "):
+    if text.startswith(JOB_ENDED):
         reported = [text.split(maxsplit=2)[1]]
     elif text.startswith(_LOST):
         reported = text.removeprefix(_LOST).removesuffix(".").split(", ")

@@ -143,14 +143,15 @@ class GitCommitTool(GitTool[CommitArguments]):
 async def _with_index_restored(run: CommandRun, index: Path, on_output: OutputSink) -> CommandResult:
     """Run a commit; if it fails or is cancelled, the new files that it has added to the index are removed from it."""
     before = await asyncio.to_thread(IndexCopy, index)
-    result = None
+    is_committed = False
     try:
         result = await run(on_output)
+        is_committed = not result.exit_code
+        return result
     finally:
-        if result is None or result.exit_code:
+        if not is_committed:
             # Not in a thread, which a second cancellation would not wait for.
             before.restore()
-    return result
 
 
 def _changes(status: str) -> list[tuple[str, str]]:

@@ -73,7 +73,9 @@ class JobKillTool(JobTool[JobArguments]):
 
 
 def new_output(job: Job, context: ToolContext, heading: str = "") -> ToolOutput:
-    """Return the state of a job and its output since the last call."""
+    """Return the state of a job and its output since the last call; its end is then not reported again."""
+    if job.state != "running" and context.jobs is not None:
+        context.jobs.withdraw_notice(job)
     new = new_output_of(job)
     text = f"{job.id} ({job.spec.title}): {job.status_text}.\n{heading}{for_model(new.text, '(nothing new)')}"
     if job.spec.input is not None and job.spec.input.hides_input:

@@ -28,6 +28,7 @@ from harness import events
 from harness.approval.modes import PLAN
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.errors import InvalidReply, ModelOverloaded, ModelThrottled, NetworkError
+from harness.jobs import is_job_notice
 from harness.messages import AssistantMessage, Text, Thinking, UserMessage
 from harness.views import TerminalView, TextView, TodoView, View
 
@@ -149,8 +150,8 @@ class Bridge:
     def _message_ended(self, event: events.MessageEnd) -> None:
         message = event.message
         if isinstance(message, UserMessage):
-            # The output of the user's own command was shown when it ran.
-            if not is_report(message):
+            # The output of the user's own command was shown when it ran, and what happens to a job is a notice.
+            if not (is_report(message) or is_job_notice(message)):
                 self._widgets.transcript.extend(user_message_blocks(message))
             return
         if not isinstance(message, AssistantMessage):

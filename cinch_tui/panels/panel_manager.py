@@ -13,6 +13,7 @@ from cinch_tui.config.paths import load_json, save_json
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.panels.panel import PANELS, PanelContext, PanelSpec, find_panel
 from cinch_tui.panels.subagents import Subagents
+from cinch_tui.reports.notices import job_notice
 from harness.errors import CinchError
 from harness.events import AgentEnd, AgentStart, Event, JobEnded, JobStarted
 from harness.publishing import innermost
@@ -203,10 +204,8 @@ class PanelManager:
             self._ticker = None
 
     def _announce_end(self, event: JobEnded) -> None:
-        job = self._controller.agent.jobs.find(event.job_id)
-        if job is not None and job.killer != "leaving":
-            failed = event.state == "failed" or bool(event.exit_code)
-            self._controller.notice(f"{job.id} {job.status_text}: {job.spec.title}", "warning" if failed else "info")
+        if notice := job_notice(event, self._controller.agent.jobs):
+            self._controller.notice(*notice)
 
     def _remember(self) -> None:
         save = partial(save_json, self._file, self._layout)

@@ -10,7 +10,7 @@ from cinch_tui.plain.view_lines import line_count, shorten, view_lines
 from cinch_tui.rendering.safe_text import error_line, one_line
 from cinch_tui.reports.citations import sources_of, sources_text
 from cinch_tui.reports.formatting import app_hints
-from cinch_tui.reports.notices import NoticeLevel, context_text, end_notice, notice_of, reminder_title
+from cinch_tui.reports.notices import NoticeLevel, context_text, end_notice, job_notice, notice_of, reminder_title
 from cinch_tui.shell_line import is_report, output_text
 from harness import events
 from harness.agent.agent import Agent
@@ -18,6 +18,7 @@ from harness.agent.retry import format_delay
 from harness.approval.modes import PLAN
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.execution.results import was_interrupted
+from harness.jobs import Jobs, is_job_notice
 from harness.messages import AssistantMessage, JsonValue, ToolResult, Usage, UserMessage
 from harness.ports.tool import ToolOutput
 from harness.views import DiffView, TerminalView, TextView, TodoView
@@ -72,7 +73,7 @@ class LineRenderer:
                 self._show_subagent(event)
             case events.AgentEnd():
                 self._end_run(event)
-            case _ if notice := notice_of(event) or _news(event):
+            case _ if notice := notice_of(event) or _news(event, self._agent.jobs):
                 self._writer.notice(*notice)
             case _:
                 self._show_tool(event)
@@ -115,8 +116,8 @@ class LineRenderer:
 
     def _show_user_message(self, message: UserMessage) -> None:
         if message.synthetic:
-            # The user has seen the output of their own commands.
-            if not is_report(message):
+            # The user has seen the output of their own commands, and the notices about jobs.
+            if not (is_report(message) or is_job_notice(message)):
                 self._writer.notice(reminder_title(message.text))
         elif not self._is_first:
             self._writer.write("You, delivered now" if self._agent.is_running else "Brief", message.text)
@@ -249,7 +250,7 @@ def _status(view: TerminalView, details: Mapping[str, JsonValue]) -> str:
     return "ended" if not job else f"{job} is {details.get('state', 'running')}"
 
 
-def _news(event: events.Event) -> tuple[str, NoticeLevel] | None:
+def _news(event: events.Event, jobs: Jobs) -> tuple[str, NoticeLevel] | None:
     """Return a notice of an event that the app shows in another way; None if it is not shown."""
     match event:
         case events.MessageDiscarded(reason=reason):
@@ -264,8 +265,8 @@ def _news(event: events.Event) -> tuple[str, NoticeLevel] | None:
             text = context_text(event)
         case events.JobStarted(job_id=job_id, title=title):
             text = f"{job_id} runs in the background: {title}. /jobs lists background jobs."
-        case events.JobEnded(job_id=job_id, state=state, exit_code=code):
-            text = f"{job_id} exited with code {code}." if state == "ended" else f"{job_id}: {state}."
+        case events.JobEnded():
+            return job_notice(event, jobs)
         case _:
             return None
     return (text, "info") if text else None

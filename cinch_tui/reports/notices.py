@@ -48,6 +48,16 @@ def notice_of(event: events.Event) -> tuple[str, NoticeLevel] | None:
             return None
 
 
+def job_notice(event: events.JobEnded, jobs: Jobs) -> tuple[str, NoticeLevel] | None:
+    """Return the notice about the end of a job, with its last lines; None if it was stopped on exit."""
+    job = jobs.find(event.job_id)
+    if job is None or job.killer == "leaving":
+        return None
+    is_failed = event.state == "failed" or bool(event.exit_code)
+    text = "\n".join(filter(None, (f"{job.id} {job.status_text}: {job.spec.title}", job.last_lines)))
+    return text, "warning" if is_failed else "info"
+
+
 def end_notice(event: events.AgentEnd, reply: str = "", *, accepting: str = "") -> tuple[str, NoticeLevel] | None:
     """Return what the user can do after a run with this end; None for nothing in particular.
 

@@ -113,6 +113,23 @@ async def test_stopped_run_keeps_pending_notices(agents, tmp_path: Path):
     assert len(news(agent)) == 1
 
 
+async def test_end_that_a_call_reports_is_not_announced_as_well(agents, tmp_path: Path):
+    async def let_it_end(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        (tmp_path / "go").touch()
+        await until(lambda: not agent.jobs.running)
+        return ToolOutput.text("it has ended")
+
+    look = Call("job_output", {"job_id": "job-1", "depends_on": ["a"]}, "b")
+    command = "until [ -e go ]; do sleep 0.01; done; echo built"
+    both = Reply((Call("meanwhile", {}, "a"), look))
+    agent = agents(background(command), both, "done", tools=[SimpleTool("meanwhile", let_it_end)])
+
+    await agent.prompt("go")
+
+    assert "ended with exit code 0" in answers(agent)[-1]
+    assert news(agent) == []
+
+
 async def test_only_new_output_is_shown_and_a_waiting_call_gets_no_notice(agents, tmp_path: Path):
     look = Reply((Call("job_output", {"job_id": "job-1"}),))
     command = "echo first; touch begun; until [ -e go ]; do sleep 0.01; done; echo second; sleep 0.05; exit 4"

@@ -1,15 +1,36 @@
 from __future__ import annotations
 
+import asyncio
 import io
+
+from fakes.jobs import Silent
 
 from cinch_tui.plain.line_renderer import LineRenderer
 from cinch_tui.plain.line_writer import LineWriter
 from harness.agent.agent import Agent
 from harness.events import ToolExecutionEnd
+from harness.job_spec import JobSpec
 from harness.messages import Text, ToolResult
 from harness.views import TextView
 from providers.demo import scripted
 from tools.untrusted_text import framed
+
+
+async def test_end_of_a_job_is_printed_once() -> None:
+    async def fails() -> int:
+        return 2
+
+    out = io.StringIO()
+    agent = Agent(scripted("done"), [])
+    agent.subscribe(LineRenderer(LineWriter(out), agent, show_thinking=False))
+
+    agent.jobs.to_background(job := agent.jobs.start(JobSpec("call", "make", Silent(), fails)))
+    await asyncio.wait([job.task])
+    await agent.prompt("go on")
+
+    assert out.getvalue().count("job-1 ended with exit code 2 after 0 s: make") == 1
+    assert "[Background" not in out.getvalue()
+    assert any(message.text.startswith("[Background job-1") for message in agent.history)
 
 
 def test_framed_error_is_printed_without_its_frame() -> None:

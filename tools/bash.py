@@ -115,6 +115,8 @@ class BashTool(TypedTool[BashArguments], Revisable):
             reason.append(f"with variables of earlier commands: {names}")
         if functions := self.shell.functions_of(arguments.command):
             reason.append(f"with functions of earlier commands: {', '.join(functions)}")
+        if options := self.shell.options:
+            reason.append(f"with shell options of earlier commands: {', '.join(options)}")
         if arguments.background or arguments.pty:
             reason.append("runs in the background")
             # What only reads may read forever, and what runs in a terminal reads input.
@@ -170,9 +172,7 @@ class BashTool(TypedTool[BashArguments], Revisable):
         after = self.shell.description
         details: JsonObject = {**(output.details or {}), LEFT_STATE: after}
         note = (
-            f"\n[Later commands start with: {after or 'the workspace root, no variables or functions'}]"
-            if after != before
-            else ""
+            f"\n[Later commands start with: {after or 'the workspace root, nothing else'}]" if after != before else ""
         )
         return replace(output, content=(*output.content, *([Text(note)] if note else [])), details=details)
 
@@ -202,7 +202,7 @@ async def prepared(
         text: The command line.
         context: Services of the call.
         secrets: Names of environment variables that are hidden from it.
-        start: Folder, variables and functions that it starts with.
+        start: State that it starts with.
         is_git_tool: True if git takes paths literally, not as patterns, and prints them as they are.
     """
     analysis, root = analyze(start.analyzed(text), start.folder), context.workspace.root
@@ -218,7 +218,8 @@ async def prepared(
         environment = configured({**environment, "GIT_LITERAL_PATHSPECS": "1"}, _GIT_TOOL_SETTINGS)
     if not only_reads:
         text, environment = start.with_functions(text, environment)
-    return ShellCommand(text, root / _without_tilde(start.folder), environment, is_users=context.by_user)
+    folder = root / _without_tilde(start.folder)
+    return ShellCommand(text, folder, environment, start.option_words, is_users=context.by_user)
 
 
 def shell_state_of(tools: Iterable[Tool]) -> ShellState | None:

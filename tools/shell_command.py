@@ -36,6 +36,8 @@ class ShellCommand(Struct, frozen=True):
     text: str
     cwd: Path
     environment: Mapping[str, str]
+    options: tuple[str, ...] = ()
+    """Options that the shell starts with, such as `-O globstar`, each word apart."""
     is_users: bool = False
     """The user typed the command: processes that it leaves running are theirs and outlive this program."""
 
@@ -96,7 +98,7 @@ async def run_program(
 def shell_program(command: ShellCommand) -> Program:
     """Return the shell that runs a command."""
     shell = shutil.which("bash", path=command.environment.get("PATH")) or "/bin/sh"
-    return Program((shell, "-c", command.text), command.cwd, command.environment)
+    return Program((shell, *command.options, "-c", command.text), command.cwd, command.environment)
 
 
 async def run_process(

@@ -16,7 +16,7 @@ class ShellOptions(Struct, frozen=True):
     on_timeout: OnTimeout = "background"
     """Handling of a command that exceeds its time limit."""
     persistent: bool = False
-    """True to keep folder, exported variables and functions for later commands."""
+    """True to keep folder, exported variables, functions, aliases and options for later commands."""
 
 
 DEFAULT_SHELL = ShellOptions()

@@ -1,7 +1,8 @@
-"""State of a persistent shell: folder, exported variables and functions that a command leaves for later ones.
+"""State of a persistent shell: what a command leaves for later ones.
 
-Functions are restored through the environment, where bash accepts nothing but the definition of a function. Aliases of
-plain words are kept as functions. A command gets the functions that it mentions, and is analyzed together with them.
+Functions are restored through the environment, where bash accepts nothing but the definition of a function. Aliases are
+kept as functions. A command gets the functions that it mentions, and is analyzed together with them. Options are
+arguments of the shell; those that change which files a pattern means are analyzed with a command that may have one.
 
 Each command runs in a shell of its own, which reports its state when it exits. A command that hangs, is killed or
 continues in the background therefore changes nothing, and no later command depends on it.
@@ -22,7 +23,8 @@ from harness.workspace.path_policy import is_within
 from tools.shell.variables import is_harmless_assignment
 
 _REPORT = (
-    "{{ command pwd -P && command printf '\\0' && {{ command alias -p || :; }} && command printf '\\0' && "
+    "{{ command pwd -P && command printf '\\0' && {{ command alias -p || :; }} && "
+    'command printf \'\\0%s:%s\\0\' "$BASHOPTS" "$SHELLOPTS" && '
     "IFS=$'\\n' && set -- $(compgen -A function) && {{ [ $# -eq 0 ] || command export -f -- \"$@\" || :; }} && "
     "/usr/bin/env -0; }} 2>/dev/null >{}"
 )
@@ -41,13 +43,23 @@ _NOT_REDEFINED = re.compile(
     r"cd|pushd|popd|echo|printf|test|command|builtin|exec|eval|export|unset|trap|set|source|alias|unalias|read|local"
     r"|declare|typeset|readonly|shopt|exit|return|true|false|kill|wait|type|hash|env|shift|let|getopts|mapfile|readarray"
 )
-_PLAIN_ALIAS = re.compile(r"[\w./:=@%+,-]+(?: [\w./:=@%+,-]+)*")
+_VARIABLE = r"\$[A-Za-z_]\w*+|\$\{[A-Za-z_]\w*+\}"
+_WORD = rf"""(?:[\w./:=@%+,^~*?-]|\\[^\n]|'[^']*'|"(?:[^"`\\$]|\\.|{_VARIABLE})*"|{_VARIABLE})+"""
+_ALIAS = re.compile(rf"{_WORD}(?:(?: +| *(?:\|\|?|&&|;) *){_WORD})* *", re.ASCII)
+"""Simple commands without substitutions, redirections and compound commands."""
+_RESERVED = re.compile(
+    r"(?:^|[|&;]) *(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|coproc)\b"
+)
+_PATTERN_OPTIONS = ("dotglob", "extglob", "failglob", "globstar", "nocaseglob", "nullglob")
+_OTHER_OPTIONS = ("noclobber", "pipefail")
+"""Options that are kept; others stop later commands, print them, or change how a command line is read."""
+_MAY_BE_PATTERN = re.compile(r"[*?\[$`]")
 _MOST_FUNCTION_CHARS = 60_000
 """Most characters of all functions; the longest ones beyond it are not kept."""
 
 
 class ShellState(Struct):
-    """Folder, variables and functions that later commands start with."""
+    """State that later commands start with."""
 
     folder: str = ""
     """Absolute, or relative to the workspace root; empty: the root."""
@@ -55,6 +67,8 @@ class ShellState(Struct):
     """Exported variables that commands have set; None for one that they have removed."""
     functions: dict[str, str] = field(default_factory=dict[str, str])
     """Functions that commands have defined, in bash syntax without the name."""
+    options: tuple[str, ...] = ()
+    """Options of `set` and `shopt` that are on, sorted."""
 
     @property
     def names(self) -> str:
@@ -67,7 +81,13 @@ class ShellState(Struct):
         folder = f"folder {self.folder}" if self.folder else ""
         variables = f"variables {self.names}" if self.variables else ""
         functions = f"functions {', '.join(sorted(self.functions))}" if self.functions else ""
-        return "; ".join(filter(None, (folder, variables, functions)))
+        options = f"options {', '.join(self.options)}" if self.options else ""
+        return "; ".join(filter(None, (folder, variables, functions, options)))
+
+    @property
+    def option_words(self) -> tuple[str, ...]:
+        """Arguments of the shell that turn the options on."""
+        return tuple(word for each in self.options for word in ("-O" if each in _PATTERN_OPTIONS else "-o", each))
 
     def functions_of(self, command: str) -> tuple[str, ...]:
         """Return the names of the functions that a command mentions, and of those that they mention."""
@@ -81,9 +101,11 @@ class ShellState(Struct):
         return tuple(found)
 
     def analyzed(self, command: str) -> str:
-        """Return a command with the functions that it mentions, as it is analyzed."""
+        """Return a command with the functions that it mentions and the options that concern it, as it is analyzed."""
         definitions = (f"{name} {self.functions[name]}\n" for name in self.functions_of(command))
-        return "".join(definitions) + command
+        text = "".join(definitions) + command
+        options = [each for each in self.options if each in _PATTERN_OPTIONS]
+        return f"shopt -s {' '.join(options)}\n{text}" if options and _MAY_BE_PATTERN.search(text) else text
 
     def with_functions(self, command: str, environment: Mapping[str, str]) -> tuple[str, dict[str, str]]:
         """Return a command and its environment with the functions that it mentions; its programs do not get them."""
@@ -132,6 +154,7 @@ class ShellState(Struct):
         while sum(map(len, defined.values())) > _MOST_FUNCTION_CHARS:
             del defined[max(defined, key=lambda name: len(defined[name]))]
         self.functions = defined
+        self.options = report.options_after(self.options)
 
 
 class ShellReport(Struct, frozen=True):
@@ -143,6 +166,14 @@ class ShellReport(Struct, frozen=True):
     """Variables that differ from those it started with; None for removed ones."""
     functions: dict[str, str | None]
     """Functions that differ from those it started with, and aliases as functions; None for removed ones."""
+    options: frozenset[str]
+    """Options that are on, of `set` and of `shopt`."""
+
+    def options_after(self, before: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the options to keep. Those of `set` stay the same with `set -e`, which begins a script."""
+        others = before if "errexit" in self.options else self.options
+        kept = self.options.intersection(_PATTERN_OPTIONS) | set(others).intersection(_OTHER_OPTIONS)
+        return tuple(sorted(kept))
 
 
 def reporting(command: str, file: Path) -> str:
@@ -165,12 +196,13 @@ def read_report(file: Path, environment: Mapping[str, str], root: Path) -> Shell
     # ValueError: not all of it was written.
     with suppress(OSError, ValueError):
         if file.stat().st_size <= _LARGEST_REPORT:
-            folder, aliases, *variables, rest = file.read_bytes().split(b"\0")
+            folder, aliases, options, *variables, rest = file.read_bytes().split(b"\0")
             if variables and not rest:
                 found = dict(_split(os.fsdecode(each)) for each in variables)
                 functions = _functions(environment, found) | _as_functions(os.fsdecode(aliases))
                 place = placed(os.fsdecode(folder).removesuffix("\n"), root)
-                return ShellReport(place, _changes(environment, found), functions)
+                is_on = frozenset(os.fsdecode(options).split(":"))
+                return ShellReport(place, _changes(environment, found), functions, is_on)
     return None
 
 
@@ -209,7 +241,7 @@ def _functions(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str,
 
 
 def _as_functions(aliases: str) -> dict[str, str | None]:
-    """Return aliases, as bash prints them, as functions; those that are more than plain words are left out."""
+    """Return aliases, as bash prints them, as functions; those that are more than simple commands are left out."""
     kept: dict[str, str | None] = {}
     try:
         words = shlex.split(aliases)
@@ -218,7 +250,10 @@ def _as_functions(aliases: str) -> dict[str, str | None]:
     for word in words:
         name, is_definition, value = word.partition("=")
         is_name = _NAME.fullmatch(name) and not _NOT_REDEFINED.fullmatch(name)
-        if is_definition and is_name and _PLAIN_ALIAS.fullmatch(value):
-            start = "command " if value.partition(" ")[0] == name else ""
-            kept[name] = f'{_FUNCTION_START}  {start}{value} "$@"\n}}'
+        if is_definition and is_name and _ALIAS.fullmatch(value) and not _RESERVED.search(value):
+            first, space, others = value.partition(" ")
+            start = "command " if first == name else ""
+            # An alias does not expand itself, but a function would.
+            if not re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])", f"{'' if start else first}{space}{others}"):
+                kept[name] = f'{_FUNCTION_START}  {start}{value.rstrip()} "$@"\n}}'
     return kept

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from harness.workspace.workspace import Workspace
 from tools.bash import BashTool
 from tools.builtin import LazyTool, ToolOptions
 from tools.shell_options import ShellOptions
-from tools.shell_state import ShellState
+from tools.shell_state import ShellState, read_report
 
 
 class Shell:
@@ -79,7 +80,7 @@ async def test_folder_and_exported_variables_last_for_later_commands(shell: Shel
 
 async def test_functions_and_simple_aliases_last_for_commands_that_mention_them(shell: Shell) -> None:
     left = await shell.run(
-        "up() { echo \"${1^^}\"; }; twice() { up \"$1$1\"; }; alias ll='ls -1' ls='ls -a' odd='up; up'"
+        "up() { echo \"${1^^}\"; }; twice() { up \"$1$1\"; }; alias ll='ls -1' ls='ls -a' odd='$(up)'"
     )
     later = await shell.run("twice 'ab'; cd sub; touch it; ll; bash -c 'type up' 2>&1 | tail -c 11")
     listed = await shell.run("ls; true > out")
@@ -90,6 +91,73 @@ async def test_functions_and_simple_aliases_last_for_commands_that_mention_them(
     assert " not found" in later
     assert listed.splitlines()[1:4] == [".", "..", "it"]
     assert removed.endswith("functions ll, ls, up]")
+
+
+ALIASES = {
+    "gl": """true | echo --format="%h %s" 'a  b' "$MODE" """,
+    "quo": r"""echo it\'s '*' "x\"y" """,
+    "two": "true && echo second",
+    "echo2": "echo echo2",
+    "grep": "grep --color=never -e",
+    "first": "echo $1",
+    "sub": "echo $(pwd)",
+    "loop": "for x in a b; do echo",
+    "out": "echo > x",
+    "itself": "true; itself",
+    "open": "echo '",
+}
+
+
+async def test_aliases_with_quotes_last(shell: Shell) -> None:
+    given = " ".join(f"{name}={shlex.quote(value)}" for name, value in ALIASES.items())
+    left = await shell.run(f"export MODE=safe; alias {given}")
+    used = await shell.run("gl c 'd  e'; quo z; two third; printf 'ab\\ncd\\n' | grep c; true > x")
+
+    assert left.endswith("; functions gl, grep, quo, two]")
+    assert used.splitlines()[1:] == ["--format=%h %s a  b safe c d  e", """it's * x"y z""", "second third", "cd"]
+
+
+def test_alias_of_any_form_is_read_quickly(tmp_path: Path) -> None:
+    value = f'echo "{"$aaaaaaaaaaaa" * 200}{"$a b" * 200} `'
+    (tmp_path / "state").write_text(f"/\n\0alias a={shlex.quote(value)}\n\0:\0A=1\0")
+
+    report = read_report(tmp_path / "state", {}, tmp_path)
+
+    assert report is not None
+    assert report.functions == {}
+
+
+async def test_options_last_until_they_are_turned_off(shell: Shell) -> None:
+    left = await shell.run("shopt -s globstar extglob; set -o pipefail; mkdir -p d/e; touch d/e/x.txt")
+    used = await shell.run(
+        "echo **/*.txt !(a.txt|d|x); false | true; echo $?; bash -c 'shopt -q globstar' || echo own; : > x"
+    )
+    script = await shell.run("set -euo noclobber; shopt -u globstar; : > y")
+    later = await shell.run("echo $UNSET **/*.txt; false; : > x")
+    off = await shell.run("shopt -u extglob; set +o pipefail; : > y")
+
+    assert left.endswith("[Later commands start with: options extglob, globstar, pipefail]")
+    assert used.splitlines()[1:] == ["d/e/x.txt sub", "1", "own"]
+    assert script.endswith("[Later commands start with: options extglob, pipefail]")
+    assert later.startswith("Exit code: 0")
+    assert off.endswith("[Later commands start with: the workspace root, nothing else]")
+
+
+async def test_command_is_analyzed_with_options_that_change_its_patterns(shell: Shell) -> None:
+    await shell.run("shopt -s dotglob; set -o pipefail; : > x")
+
+    assert shell.decision("cat a.txt | head").kind == "allow"
+    for command in ("cat *", "x='*'; cat $x", "cat `echo '*'`"):
+        decision = shell.decision(command, "smart", "bash(cat:*)")
+        assert decision.kind == "ask"
+        assert "shell options of earlier commands: dotglob, pipefail" in decision.risk.reason
+    assert shell.decision("cat *", "smart", "bash(shopt -s dotglob)").kind == "allow"
+
+
+async def test_reading_command_keeps_the_options(shell: Shell) -> None:
+    await shell.run("set -o pipefail; : > x")
+
+    assert (await shell.run("cat missing.txt 2>/dev/null | head")).startswith("Exit code: 1")
 
 
 async def test_function_is_analyzed_with_the_command_that_mentions_it(shell: Shell) -> None:
@@ -133,7 +201,10 @@ def test_description_tells_the_model_what_lasts() -> None:
     assert "last for one call only" in alone
     assert "last for later replies" not in alone
     assert "last for one call only" not in persistent
-    assert "functions and simple aliases of a call last for later replies" in persistent
+    assert (
+        "functions, simple aliases and options (`shopt`, `set -o pipefail`) of a call last for later replies"
+        in persistent
+    )
 
 
 async def test_shell_that_is_not_persistent_keeps_nothing(folder: Path) -> None:

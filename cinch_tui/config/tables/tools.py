@@ -85,7 +85,7 @@ class ToolSettings(Struct, frozen=True):
     bash_persistent: Annotated[
         bool,
         held(
-            "keep folder, exported variables and functions of commands for later ones; /shell shows and resets them",
+            "keep folder, exported variables, functions and options of commands for later ones; see /shell",
             applies=NEXT_START,
             key="bash.persistent",
         ),

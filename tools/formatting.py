@@ -6,6 +6,7 @@ import asyncio
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from harness.ports.tool import ToolContext
 from harness.terminal_text import escape_controls
 from harness.views import DiffView
 from harness.workspace.changes import Change
+from harness.workspace.disk import read_regular, regular_status
 from harness.workspace.hunks import Sides, hunks_of
 from tools.post_edit import EditNote
 
@@ -31,6 +33,8 @@ MAX_RANGES = 10
 MAX_SHOWN_LINES = 40
 """Number of formatted lines that the model gets; more have to be read."""
 MAX_SHOWN_CHARS = 3_000
+MAX_OTHER_BYTES = 10 * 1024 * 1024
+"""Most bytes of other files that are read before a formatter runs, so that the user can revert its changes of them."""
 MAX_ERROR_LINES = 5
 LONGEST_LINE = 300
 LONGEST_NAME = 80
@@ -114,10 +118,14 @@ class Formatter:
     ) -> tuple[Change, EditNote | None]:
         """Run a formatter, and return the change with the text it leaves, and a note."""
         others = [path for path in context.workspace.reads if path != change.path]
-        before = await asyncio.to_thread(_states, others)
+        before, contents = await asyncio.to_thread(lambda: (_states(others), _contents(others)))
         failure = await self._run(rule, change.path, context.workspace.root)
         after = await asyncio.to_thread(_states, others)
-        also = [context.workspace.display(each) for each in others if before[each] != after[each]]
+        changed = [each for each in others if before[each] != after[each]]
+        also = [context.workspace.display(each) for each in changed]
+        for each in changed:
+            if each in contents:
+                context.workspace.observers.changed(each, contents[each])
         path = escape_controls(context.workspace.display(change.path))
         try:
             # The model learns what is different, so it may change the file without reading it again.
@@ -186,6 +194,18 @@ def _changed_lines(before: str, after: str) -> tuple[str, str]:
 def _states(paths: Sequence[Path]) -> dict[Path, tuple[int, int] | None]:
     """Return time and size of files; None for one that does not exist."""
     return {path: _state(path) for path in paths}
+
+
+def _contents(paths: Sequence[Path]) -> dict[Path, bytes]:
+    """Return the contents of files, as far as they are not too large in all; a formatter may change them."""
+    contents: dict[Path, bytes] = {}
+    room = MAX_OTHER_BYTES
+    for path in paths:
+        with suppress(OSError, WorkspaceError):
+            if (size := regular_status(path).st_size) <= room:
+                contents[path] = read_regular(path)
+                room -= size
+    return contents
 
 
 def _state(path: Path) -> tuple[int, int] | None:

@@ -198,6 +198,7 @@ def _originals(agent: Agent, kept_in: Path) -> Snapshots:
     originals = Snapshots(lambda: kept_in / "originals" / agent.session_id)
     agent.workspace.on_change(originals.observe)
     agent.workspace.observers.on_move(originals.observe_move)
+    agent.workspace.observers.on_past_change(originals.observe_past)
     return originals
 
 

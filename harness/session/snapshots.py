@@ -56,6 +56,13 @@ class Snapshots:
             return
         self._record(folder, path, self._keep(folder, path, len(index)))
 
+    def observe_past(self, path: Path, before: bytes) -> None:
+        """Store what `path` contained before a program changed it, unless it has a snapshot."""
+        folder = self._folder()
+        index = self._index(folder)
+        if str(path) not in index:
+            self._record(folder, path, self._keep(folder, path, len(index), before))
+
     def observe_move(self, path: Path, now_at: Path) -> None:
         """Store where `path` is about to move, unless it has a copy; what moved to it before moves along."""
         folder = self._folder()
@@ -85,19 +92,19 @@ class Snapshots:
             self._known[folder] = _read_index(folder)
         return self._known[folder]
 
-    def _keep(self, folder: Path, path: Path, number: int) -> str:
-        """Store a file and return its name; `new` if it does not exist, empty if it cannot be stored."""
+    def _keep(self, folder: Path, path: Path, number: int, data: bytes | None = None) -> str:
+        """Store a file, or the data it had, and return its name; `new` if it does not exist, empty if not stored."""
         try:
             if not folder.exists():
                 folder.mkdir(parents=True, mode=0o700)
                 _forget_old(folder.parent)
-            size = regular_status(path).st_size
+            size = regular_status(path).st_size if data is None else len(data)
             used = sum(kept.stat().st_size for kept in folder.iterdir())
             if size > MAX_FILE_BYTES or used + size > MAX_TOTAL_BYTES:
                 return ""
             kept = folder / f"{number:04}"
             kept.touch(mode=0o600)
-            kept.write_bytes(read_regular(path))
+            kept.write_bytes(read_regular(path) if data is None else data)
             return kept.name
         except FileNotFoundError:
             return "new"

@@ -8,9 +8,11 @@ from fakes.processes import is_alive
 from fakes.runs import calls, results_of
 from fakes.workplace import Workplace
 
+from cinch_tui.changes import SessionChanges
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.errors import FileChanged
+from harness.session.snapshots import Snapshots
 from harness.views import DiffView, TextView
 from providers.demo import Call, Reply, scripted
 from tools import builtin_tools
@@ -108,9 +110,18 @@ async def test_other_files_that_a_formatter_changes_are_to_be_read_again(place: 
         await place.call(ReadTool(), path=name)
     code = "import os, sys; open(os.path.join(os.path.dirname(sys.argv[1]), 'b.txt'), 'w').write('other\\n')"
 
+    originals = Snapshots(lambda: place.root.parent / "kept")
+    place.workspace.on_change(originals.observe)
+    place.workspace.observers.on_past_change(originals.observe_past)
+
     made = await place.call(WriteTool([Formatter([rule("a.txt", code)])]), path="a.txt", content="one\n")
 
     assert made.text.endswith("it also changed b.txt, which must be read again.")
+    changes = SessionChanges(originals, place.workspace, print).changes("session")
+    assert [(each.shown, each.before, each.now) for each in changes] == [
+        ("a.txt", None, b"one\n"),
+        ("b.txt", b"b\n", b"other\n"),
+    ]
     assert "c.txt" not in made.text
     with pytest.raises(FileChanged):
         await place.call(EditTool(), path="b.txt", old_string="b", new_string="c")

@@ -71,6 +71,11 @@ def test_words_are_counted_without_comments_and_those_after_a_keyword_are_declar
 
     assert found.counts == {"class": 1, "Engine": 1, "Base": 1, "def": 1, "start": 2, "self": 2, "func": 1, "Run": 1}
     assert found.declared == {"Engine": "class", "start": "function", "Run": "function"}
+    assert words_in(b"#  define SIZE 1\n/* the */ void run(); /* end */\n */ int two;\n").declared == {
+        "SIZE": "macro",
+        "run": "variable",
+        "two": "variable",
+    }
     assert words_in("class Größe: ...".encode()).declared == {"Größe": "class"}
 
 

@@ -30,6 +30,8 @@ Kind: TypeAlias = Literal[
     "variable",
 ]
 
+MEMBERS = frozenset({"constant", "method", "variable"})
+"""Kinds that are rather parts of something else."""
 _KINDS = frozenset(get_args(Kind))
 _HOLDERS = frozenset({"class", "container", "enum", "interface", "struct", "trait"})
 """Kinds whose functions are methods."""

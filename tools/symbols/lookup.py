@@ -8,7 +8,7 @@ from fnmatch import translate
 
 from msgspec import Struct
 
-from tools.symbols.definitions import Definition, Kind
+from tools.symbols.definitions import MEMBERS, Definition, Kind
 from tools.symbols.indexing import parse, read_source
 from tools.symbols.languages import is_test, language_of
 from tools.symbols.references import Reference, references
@@ -112,8 +112,12 @@ def _definitions(
                 if at is not None:
                     found[at].append(FoundDefinition(path, definition))
     best = next((at for at, each in enumerate(found) if each), 0)
-    # Tests last: they define doubles of what they test.
-    return best == 0, sorted(found[best], key=lambda each: (is_test(each.path), each.path))
+    return best == 0, sorted(found[best], key=_order)
+
+
+def _order(found: FoundDefinition) -> tuple[bool, bool, str]:
+    """Sort tests last, which define doubles of what they test, and methods after types and functions."""
+    return is_test(found.path), found.definition.kind in MEMBERS, found.path
 
 
 def _tests(name: str) -> Iterator[_Test]:

@@ -15,7 +15,7 @@ from math import log, sqrt
 
 from msgspec import Struct
 
-from tools.symbols.definitions import Definition, Kind
+from tools.symbols.definitions import MEMBERS, Definition, Kind
 from tools.symbols.languages import is_test, language_of
 from tools.symbols.words import SHORTEST_WORD
 
@@ -35,7 +35,6 @@ _OWN_SHARE = 0.02
 
 _SEVERAL_WORDS = re.compile(r"[^_]_[^_]|[^A-Z_][A-Z]")
 _TYPES = frozenset({"class", "enum", "interface", "struct", "trait", "type"})
-_MINOR = frozenset({"constant", "method", "variable"})
 _LEAST_DECLARED = 0.1
 _FAMILIES = {"c": "cpp", "tsx": "javascript", "typescript": "javascript"}
 
@@ -95,7 +94,7 @@ def _weight(path: str, name: str, kind: Kind) -> float:
     # Few ordinary words begin with a capital.
     one_word = 0.5 if name[:1].isupper() and kind in _TYPES else 0.1
     weight = 1.0 if _SEVERAL_WORDS.search(name) else one_word
-    if kind in _MINOR:
+    if kind in MEMBERS:
         weight *= 0.3
     if name.startswith("_") or (path.endswith(".go") and not name[:1].isupper()):
         weight *= 0.1

@@ -107,6 +107,18 @@ async def test_names_may_be_qualified_globs_or_similar(
     assert called.lines[0].startswith(first)
 
 
+async def test_types_and_functions_come_before_methods_of_the_same_name(place: Workplace, cache: Path):
+    place.put("app/a.py", "class Garage:\n    def TurboEngine(self): ...\n")
+
+    called = await place.call(SymbolTool(cache), name="TurboEngine")
+
+    assert [line.partition(":")[0] for line in called.lines[:3]] == [
+        "core/engine.py",
+        "app/a.py",
+        "tests/test_engine.py",
+    ]
+
+
 async def test_pages_of_symbols_follow_each_other(place: Workplace, cache: Path):
     tool = SymbolTool(cache)
     whole = await place.call(tool, name="TurboEngine", references=True)

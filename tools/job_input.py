@@ -11,7 +11,7 @@ from harness.jobs import Job, Jobs
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
-from harness.views import TerminalView, View
+from harness.views import TextView, View
 from tools.command_execution import USER_INPUT, title_of
 from tools.jobs import JobArguments, JobTool, new_output
 from tools.shell.analysis import analyze
@@ -71,7 +71,8 @@ class JobInputTool(JobTool[JobInputArguments]):
         job = context.jobs.find(arguments.job_id) if context.jobs else None
         title = f"{arguments.job_id} ({job.spec.title})" if job else arguments.job_id
         pressed = " ".join(f"<{key}>" for key in arguments.keys)
-        return TerminalView(f"# typed into {title}\n{arguments.text}{pressed}", "")
+        # Not a terminal view, which users may rewrite: the text does not say which keys are pressed.
+        return TextView(f"# typed into {title}\n{arguments.text}{pressed}", language="bash")
 
     async def use(self, job: Job, jobs: Jobs, arguments: JobInputArguments, context: ToolContext) -> ToolOutput:
         terminal = job.spec.input

@@ -14,8 +14,7 @@ from harness.agent.agent import Agent
 from harness.permissions import Rule
 from harness.user_requests import AllowAlways, AllowForSession, AllowOnce
 from providers.demo import Call, Reply
-from tools.bash import BashTool
-from tools.job_input import JobInputTool
+from tools.builtin import LazyTool
 
 READS = 'echo ready; while read line; do echo "<$line>"; [ "$line" = end ] && exit; done'
 ASKS = f"echo ready; read x; {sys.executable} -c \"import getpass; print(len(getpass.getpass('Password: ')))\""
@@ -39,7 +38,7 @@ def session(make_agent, user):
     agents: list[Agent] = []
 
     def make(*script: Reply | str) -> Agent:
-        agent = make_agent(*script, tools=[BashTool(), JobInputTool()])
+        agent = make_agent(*script, tools=[LazyTool("bash"), LazyTool("job_input")])
         agent.state.permissions.store.add(Rule("bash"))
         agents.append(agent)
         return agent
@@ -63,6 +62,7 @@ async def test_session_grant_covers_all_input_to_the_job_and_ends_with_it(sessio
     assert [request.call.arguments["text"] for request in user.asked] == ["a", "x"]
     scope = f"all input to job-1 ({READS})"
     assert [each.text for each in answers_to(user.asked[0])][:2] == ["Allow once", f"Allow {scope} this session"]
+    assert not user.asked[0].is_revisable
     assert granted == ["bash", "job_input(job-1)"]
     assert "| allow | `job_input(job-1)` | 1×" in listed
     assert "session, all input to job-1 (echo ready; while read line;" in listed

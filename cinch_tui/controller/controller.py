@@ -339,6 +339,7 @@ class SessionController(ChatSession):
         """Update the status line where the event alone does not say enough."""
         from harness.events import (
             AgentEnd,
+            JobEnded,
             ModeChanged,
             ModelChanged,
             RequestStart,
@@ -356,7 +357,7 @@ class SessionController(ChatSession):
         # Subagents report their own usage only, and a run that is stopped reports none.
         if isinstance(event, AgentEnd | UsageAdded) or (inner is not event and isinstance(inner, UsageUpdate)):
             self.show_usage()
-        elif isinstance(inner, ToolApprovalResolved | ModeChanged):
+        elif isinstance(inner, ToolApprovalResolved | ModeChanged | JobEnded):
             self.show_permissions()
         elif isinstance(event, RequestStart):
             self._preload_reply()

@@ -14,8 +14,10 @@ from fakes.script import Reply
 from textual.widgets import Input, Static
 
 from cinch_tui.app.app import CinchApp
+from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.job_terminal import JobTerminal
 from harness.agent import job_wake
+from harness.user_requests import AllowForSession, AllowOnce
 
 PASSWORD = "stty -echo; printf 'Password: '; read p; stty echo; echo; echo ${#p}; read q; echo \"<$q>\"; sleep 300"
 
@@ -116,6 +118,26 @@ async def test_keys_go_to_a_program_that_draws_and_its_terminal_fits_the_dialog(
         await until(pilot, lambda: not isinstance(app.screen, JobTerminal))
 
     assert job.exit_code == 0
+
+
+async def test_status_bar_shows_the_grant_for_a_job_until_it_ends(start):
+    typed = Reply(calls=[("job_input", {"job_id": "job-1", "text": "hello"})])
+    program = Reply(calls=[("bash", {"command": "echo ready; read x; echo got $x; read y", "pty": True})])
+    app = start(program, typed, Reply("Typed."))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, app, "#approve smart", lambda: "Approval smart" in blocks(app))
+        status = app.controller.view.widgets.status
+        await say(pilot, app, "go", lambda: isinstance(app.screen, ApprovalScreen))
+        app.screen.answer(AllowOnce())
+        await until(pilot, lambda: "job-1" in blocks(app) and isinstance(app.screen, ApprovalScreen))
+        app.screen.answer(AllowForSession())
+        await until(pilot, lambda: "Typed." in blocks(app) and not app.controller.is_running)
+        granted = status.status.allowed
+        app.controller.agent.jobs.kill("job-1")
+        await until(pilot, lambda: not app.controller.agent.jobs.running)
+        await until(pilot, lambda: status.status.allowed == ())
+
+    assert granted == ("job_input(job-1)",)
 
 
 def waiting_for(name: str) -> Reply:

@@ -49,12 +49,13 @@ def notice_of(event: events.Event) -> tuple[str, NoticeLevel] | None:
 
 
 def job_notice(event: events.JobEnded, jobs: Jobs) -> tuple[str, NoticeLevel] | None:
-    """Return the notice about the end of a job, with its last lines; None if it was stopped on exit."""
+    """Return the notice about the end of a job, with its last lines unless a call shows them; None on exit."""
     job = jobs.find(event.job_id)
     if job is None or job.killer == "leaving":
         return None
     is_failed = event.state == "failed" or bool(event.exit_code)
-    text = "\n".join(filter(None, (f"{job.id} {job.status_text}: {job.spec.title}", job.last_lines)))
+    last = "" if job.waiting or job.killer else job.last_lines
+    text = "\n".join(filter(None, (f"{job.id} {job.status_text}: {job.spec.title}", last)))
     return text, "warning" if is_failed else "info"
 
 

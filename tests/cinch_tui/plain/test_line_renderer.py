@@ -33,6 +33,29 @@ async def test_end_of_a_job_is_printed_once() -> None:
     assert any(message.text.startswith("[Background job-1") for message in agent.history)
 
 
+async def test_last_lines_of_a_job_are_printed_unless_a_call_shows_them() -> None:
+    class Built(Silent):
+        def latest(self, limit: int) -> str:
+            return "compiling\nbuilt\n"
+
+    async def ends() -> int:
+        await asyncio.sleep(0)
+        return 0
+
+    out = io.StringIO()
+    agent = Agent(scripted("done"), [])
+    agent.subscribe(LineRenderer(LineWriter(out), agent, show_thinking=False))
+
+    for waits in (False, True):
+        agent.jobs.to_background(job := agent.jobs.start(JobSpec("call", "make", Built(), ends)))
+        await (agent.jobs.wait_in_background(job, 5) if waits else asyncio.wait([job.task]))
+        await asyncio.sleep(0)
+
+    ended = out.getvalue().partition("job-1 ended")[2]
+    assert ended.splitlines()[1:3] == ["  compiling", "  built"]
+    assert "built" not in ended.partition("job-2 ended")[2]
+
+
 def test_framed_error_is_printed_without_its_frame() -> None:
     out = io.StringIO()
     renderer = LineRenderer(LineWriter(out), Agent(scripted("done"), []), show_thinking=False)

@@ -147,7 +147,7 @@ def _tags(root: str, batch: _Batch) -> list[tuple[str, Tags]]:
 
 
 def _code(root: str, path: str) -> bytes:
-    """Return the content of a source file; empty for code that nobody wrote."""
+    """Return the content of a source file; empty if the code is generated."""
     data = read_source(root, path)
     return b"" if _is_generated(data) else data
 

@@ -48,7 +48,7 @@ class Stamp(Struct, frozen=True):
 
 
 class Tags(Struct, frozen=True):
-    """What a file defines, encoded."""
+    """Definitions in a file and the weights of its names, encoded."""
 
     definitions: bytes
     weights: bytes

@@ -51,7 +51,7 @@ class Words(Struct, frozen=True):
     """Words in a file."""
 
     counts: Mapping[str, int]
-    """How often each word of at least three letters occurs, without lines of comments."""
+    """Number of occurrences of each word of at least three letters, without lines of comments."""
 
     declared: Mapping[str, Kind]
     """Words after a keyword of a declaration."""

@@ -204,7 +204,9 @@ class PanelManager:
             self._ticker = None
 
     def _announce_end(self, event: JobEnded) -> None:
-        if notice := job_notice(event, self._controller.agent.jobs):
+        jobs = self._controller.agent.jobs
+        job, notice = jobs.find(event.job_id), job_notice(event, jobs)
+        if job and notice and job.killer != "leaving":
             self._controller.notice(*notice)
 
     def _remember(self) -> None:

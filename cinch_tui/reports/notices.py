@@ -49,9 +49,9 @@ def notice_of(event: events.Event) -> tuple[str, NoticeLevel] | None:
 
 
 def job_notice(event: events.JobEnded, jobs: Jobs) -> tuple[str, NoticeLevel] | None:
-    """Return the notice about the end of a job, with its last lines unless a call shows them; None on exit."""
+    """Return the notice about the end of a job, with its last lines unless a call shows them; None if it is unknown."""
     job = jobs.find(event.job_id)
-    if job is None or job.killer == "leaving":
+    if job is None:
         return None
     is_failed = event.state == "failed" or bool(event.exit_code)
     last = "" if job.waiting or job.killer else job.last_lines

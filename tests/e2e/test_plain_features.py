@@ -42,7 +42,7 @@ def test_exit_lists_the_jobs_it_stops_and_quits_on_repeat(cinch: PlainStart, ter
     lines.see("job-1: sleep 300: running")
     lines.see("You: ")
     lines.type(key)
-    lines.see("job-1: killed")
+    lines.see("job-1 killed after")
 
     assert lines.end() == 0
 
@@ -86,7 +86,7 @@ def test_end_of_a_pipe_asks_nothing_about_jobs(
     )
 
     assert "Quitting stops" not in done.stdout
-    assert "job-1: killed" in done.stdout
+    assert "job-1 killed after" in done.stdout
 
 
 def test_user_command_is_run_and_reported_to_the_model_once(cinch: PlainStart, project: Path):

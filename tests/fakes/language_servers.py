@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -74,6 +75,15 @@ class CodeTools:
 
     async def write(self, path: str, content: str) -> Called:
         return await self.place.call(self.write_file, path=path, content=content)
+
+    async def until_watching(self) -> None:
+        """Wait until each server has registered what it watches, which may follow its first answer."""
+        async with asyncio.timeout(30):
+            for each in await self.servers.for_workspace(self.place.root.resolve()):
+                while not each.watched.is_active:
+                    await asyncio.sleep(0.01)
+                # Waits for the baseline.
+                assert await each.watched.changes() == []
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -110,12 +109,7 @@ async def errors_of_commands(tools: CodeTools, user: str, used: str, changed: st
     path = tools.place.root / used
     text = path.read_text()
     assert (await tools.ask("diagnostics", user)).text.startswith("No errors or warnings")
-    async with asyncio.timeout(30):
-        # A server may register what it watches after its first answer; `changes` waits for the baseline.
-        for each in await tools.servers.for_workspace(tools.place.root.resolve()):
-            while not each.watched.is_active:
-                await asyncio.sleep(0.05)
-            assert await each.watched.changes() == []
+    await tools.until_watching()
     texts: list[str] = []
     for content in (changed, "", text):
         path.write_text(content) if content else path.unlink()

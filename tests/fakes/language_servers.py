@@ -23,7 +23,7 @@ from tools.lsp.servers import LanguageServers
 from tools.lsp.tool import LspTool
 from tools.write import WriteTool
 
-NODE_MODULES = Path(sys.prefix) / "language-servers" / "node_modules"
+NODE_MODULES = Path(sys.prefix) / "lsp-servers" / "node_modules"
 RAW_SERVER = Path(__file__).with_name("lsp_raw_server.py")
 
 

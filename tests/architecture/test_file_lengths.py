@@ -2,32 +2,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-FOLDERS = (
-    "harness",
-    "http_client",
-    "providers",
-    "tools",
-    "extensions",
-    "cinch_tui",
-    "themes",
-    "tests",
-    "benchmarks",
-    "examples",
-)
+from architecture.sources import PACKAGES, ROOT, modules, parsed
+
+FOLDERS = (*PACKAGES, "themes", "tests", "benchmarks", "examples")
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 50
 
 
-def python_files() -> Iterator[Path]:
-    for folder in FOLDERS:
-        yield from sorted((ROOT / folder).rglob("*.py"))
+def functions(tree: ast.Module | ast.stmt) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield the outermost functions: a function within another is shorter than it."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+        elif isinstance(node, ast.stmt):
+            yield from functions(node)
 
 
 def test_no_file_is_longer_than_400_lines() -> None:
-    lengths = {path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in python_files()}
+    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    lengths = {path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
 
     assert {path: length for path, length in lengths.items() if length > MAX_FILE_LINES} == {}
 
@@ -35,10 +29,10 @@ def test_no_file_is_longer_than_400_lines() -> None:
 def test_no_function_is_longer_than_50_lines() -> None:
     too_long = {
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}": length
-        for path in python_files()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (length := (node.end_lineno or node.lineno) - node.lineno + 1) > MAX_FUNCTION_LINES
+        for folder in FOLDERS
+        for path, tree in (modules(folder) if folder in PACKAGES else parsed(folder))
+        for node in functions(tree)
+        if (length := (node.end_lineno or node.lineno) - node.lineno + 1) > MAX_FUNCTION_LINES
     }
 
     assert too_long == {}

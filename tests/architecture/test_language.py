@@ -7,16 +7,14 @@ import inspect
 import re
 import types
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
+from architecture.sources import PACKAGES, ROOT, modules
 
 import harness
 from harness.api import WHERE
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("harness", "http_client", "providers", "tools", "extensions", "cinch_tui")
 OPENING = re.compile(r"(What|Where|Whether|Who|How|So|As|That|When|Which)\b")
 DIALECT = re.compile(
     r"\b(the person|persons?'s?|somebody|nobody|strangers?'?s?|told|mend(?:s|ed|ing|able)?|hears?|heard|by itself"
@@ -57,11 +55,6 @@ TEXTS = sorted(
         ROOT / "config.example.toml",
     ]
 )
-
-
-@cache
-def modules(package: str) -> list[tuple[Path, ast.Module]]:
-    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted((ROOT / package).rglob("*.py"))]
 
 
 def docstrings(tree: ast.Module) -> Iterator[ast.Constant]:

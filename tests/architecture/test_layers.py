@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("harness", "http_client", "providers", "tools", "extensions", "cinch_tui")
+from architecture.sources import PACKAGES, ROOT, modules
 
 ALLOWED_CYCLES: Mapping[str, frozenset[str]] = {
     "harness": frozenset(),
@@ -23,23 +20,16 @@ ALLOWED_CYCLES: Mapping[str, frozenset[str]] = {
 """Modules that may still import each other in a cycle. Only remove from it; an empty set stays empty."""
 
 
-def source_files(package: str) -> dict[str, Path]:
-    """Return the modules of a package by their dotted names."""
-    return {_module_name(path): path for path in (ROOT / package).rglob("*.py")}
-
-
 def _module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-@cache
 def import_graph(package: str) -> dict[str, frozenset[str]]:
     """Return which modules of a package each of its modules imports."""
-    files = source_files(package)
+    files = {_module_name(path): (path, tree) for path, tree in modules(package)}
     graph: dict[str, frozenset[str]] = {}
-    for module, path in files.items():
-        is_package = path.name == "__init__.py"
-        names = imported_names(ast.parse(path.read_text(encoding="utf-8")), module, is_package=is_package)
+    for module, (path, tree) in files.items():
+        names = imported_names(tree, module, is_package=path.name == "__init__.py")
         graph[module] = frozenset(found for name in names if (found := _nearest(name, files))) - {module}
     return graph
 

@@ -2,14 +2,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-SOURCES = sorted((Path(__file__).parents[2] / "cinch_tui").rglob("*.py"))
+from architecture.sources import modules
+
 SHOWS_MARKUP = {"Static", "Label", "notify"}
 
 
-def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def calls() -> list[tuple[Path, str, ast.Call]]:
+    """Return the calls in the sources of the app, with the names of the called functions."""
+    return [(path, name, call) for path, tree in modules("cinch_tui") for name, call in _calls_in(tree)]
+
+
+def _calls_in(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             named = node.func
             yield named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", ""), node
@@ -28,8 +36,7 @@ def comes_from_elsewhere(call: ast.Call) -> bool:
 def test_external_text_is_never_parsed_as_markup() -> None:
     careless = [
         f"{path.name}:{call.lineno}"
-        for path in SOURCES
-        for name, call in calls(path)
+        for path, name, call in calls()
         if name in SHOWS_MARKUP
         and comes_from_elsewhere(call)
         and not any(each.arg == "markup" and getattr(each.value, "value", True) is False for each in call.keywords)
@@ -40,7 +47,7 @@ def test_external_text_is_never_parsed_as_markup() -> None:
 
 def test_workers_get_functions_and_not_coroutines() -> None:
     """A coroutine of a worker that is cancelled before it starts is never awaited, which Python reports."""
-    started = [(path.name, call) for path in SOURCES for name, call in calls(path) if name == "run_worker"]
+    started = [(path.name, call) for path, name, call in calls() if name == "run_worker"]
 
     assert [
         f"{file}:{call.lineno}"
@@ -51,6 +58,6 @@ def test_workers_get_functions_and_not_coroutines() -> None:
 
 
 def test_no_widget_uses_the_expensive_loading_indicator() -> None:
-    users = [path.name for path in SOURCES for name, _ in calls(path) if name == "LoadingIndicator"]
+    users = [path.name for path, name, _ in calls() if name == "LoadingIndicator"]
 
     assert users == []

@@ -25,9 +25,10 @@ def modules_after(code: str) -> set[str]:
     return set(reported.stdout.split())
 
 
-@pytest.mark.parametrize("name", WHERE)
-def test_every_name_of_the_list_can_be_imported_from_harness(name: str):
-    assert getattr(harness, name) is getattr(import_module(WHERE[name]), name)
+def test_every_name_of_the_list_can_be_imported_from_harness():
+    assert {name: getattr(import_module(module), name) for name, module in WHERE.items()} == {
+        name: getattr(harness, name) for name in WHERE
+    }
 
 
 def test_type_checkers_see_the_same_list():
@@ -110,26 +111,21 @@ PORT_METHODS = {
 }
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_every_class_has_a_docstring(name: str):
+def test_every_class_has_a_docstring():
+    texts = {name: vars(load(name)).get("__doc__") or "" for name in CLASSES}
+
     # A dataclass without a docstring has its signature as docstring.
-    reported = vars(load(name)).get("__doc__") or ""
-
-    assert reported
-    assert not reported.startswith(f"{name}(")
+    assert [name for name, text in texts.items() if not text or text.startswith(f"{name}(")] == []
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_function_has_a_docstring(name: str):
-    assert inspect.getdoc(load(name))
+def test_every_function_has_a_docstring():
+    assert [name for name in FUNCTIONS if not inspect.getdoc(load(name))] == []
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_every_method_has_a_docstring(name: str):
-    silent = [
-        method
+def test_every_method_has_a_docstring():
+    assert [
+        f"{name}.{method}"
+        for name in CLASSES
         for method, function in inspect.getmembers(load(name), inspect.isroutine)
         if not method.startswith("_") and not inspect.getdoc(PORT_METHODS.get(method, function))
-    ]
-
-    assert silent == []
+    ] == []

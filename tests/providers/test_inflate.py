@@ -7,6 +7,7 @@ import gzip
 import random
 import tracemalloc
 import zlib
+from functools import cache
 
 import pytest
 from fakes import openai_wire
@@ -20,7 +21,11 @@ from providers import connect, list_models
 from providers.gguf.hub import Hub, HubFile
 
 MIB = 1024 * 1024
-BOMB = gzip.compress(b"data: " + bytes(128 * MIB), mtime=0)
+
+
+@cache
+def bomb() -> bytes:
+    return gzip.compress(b"data: " + bytes(128 * MIB), compresslevel=1, mtime=0)
 
 
 def answer(body: bytes, encoding: str, *, status: str = "200 OK", kind: str = "text/event-stream") -> bytes:
@@ -57,7 +62,7 @@ async def test_a_compressed_reply_is_read(answer_raw: AnswerRaw, ask: Asker, enc
 async def test_a_reply_that_inflates_without_end_is_given_up(
     answer_raw: AnswerRaw, ask: Asker, status: str, kind: str, error: type[ProviderError]
 ) -> None:
-    model = connect("openai-chat/m", base_url=await answer_raw(answer(BOMB, "gzip", status=status, kind=kind)))
+    model = connect("openai-chat/m", base_url=await answer_raw(answer(bomb(), "gzip", status=status, kind=kind)))
     # What the client itself takes is loaded before the measurement.
     await asyncio.to_thread(model.provider.warm)  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -75,7 +80,7 @@ async def test_a_reply_that_inflates_without_end_is_given_up(
 
 
 async def test_a_model_list_that_inflates_without_end_is_given_up(answer_raw: AnswerRaw) -> None:
-    url = await answer_raw(answer(BOMB, "gzip", kind="application/json"))
+    url = await answer_raw(answer(bomb(), "gzip", kind="application/json"))
 
     with pytest.raises(StreamError):
         await list_models("openai-chat", base_url=url)
@@ -136,7 +141,7 @@ def test_other_bodies_pass_as_they_are(encoding: str) -> None:
 async def test_a_list_of_files_that_inflates_without_end_is_given_up(
     answer_raw: AnswerRaw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HF_ENDPOINT", await answer_raw(answer(BOMB, "gzip", kind="application/json")))
+    monkeypatch.setenv("HF_ENDPOINT", await answer_raw(answer(bomb(), "gzip", kind="application/json")))
 
     def files() -> list[HubFile]:
         with Hub() as hub:

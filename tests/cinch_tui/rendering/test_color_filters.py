@@ -53,9 +53,8 @@ def test_the_ground_of_an_added_line_is_green(colour: str):
     assert green > red == blue
 
 
-@pytest.mark.parametrize("number", range(16, 256))
-def test_each_of_the_240_stays_itself(number: int):
-    assert rgb(nearest(*rgb(number))) == rgb(number)
+def test_each_of_the_240_stays_itself():
+    assert [number for number in range(16, 256) if rgb(nearest(*rgb(number))) != rgb(number)] == []
 
 
 def test_only_colours_change():

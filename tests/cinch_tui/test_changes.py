@@ -27,7 +27,7 @@ NEW = OLD.replace("line 2\n", "two\n").replace("line 15\n", "fifteen\n").replace
 
 
 class Shop:
-    """A folder under git in which a session has changed a.py and made new.py, and the person b.py."""
+    """A folder under git in which a session has changed a.py and made new.py, and the user b.py."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "shop"

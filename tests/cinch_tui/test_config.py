@@ -17,8 +17,8 @@ from harness.errors import ConfigError
 
 
 @dataclass
-class Desk:
-    """The files of one person and one project."""
+class ConfigFiles:
+    """Configuration files of one user and one project."""
 
     folder: Path
     environ: dict[str, str] = field(default_factory=dict)
@@ -46,23 +46,23 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def files(tmp_path: Path) -> ConfigFiles:
+    return ConfigFiles(tmp_path)
 
 
-def test_nothing_given_means_defaults(desk: Desk) -> None:
-    config = desk.load()
+def test_nothing_given_means_defaults(files: ConfigFiles) -> None:
+    config = files.load()
 
     assert config.settings == Settings()
     assert config.notices == ()
 
 
-def test_a_later_layer_wins(desk: Desk) -> None:
-    desk.user_file.write_text('model.thinking = "low"\nui.theme = "a"\nretry.max_retries = 1\nlimits.max_turns = 9\n')
-    desk.project_file.write_text('ui.theme = "b"\nretry.max_retries = 2\nlimits.max_turns = 8\n')
-    desk.environ = {"CINCH_RETRY_MAX_RETRIES": "3", "CINCH_LIMITS_MAX_TURNS": "7"}
+def test_a_later_layer_wins(files: ConfigFiles) -> None:
+    files.user_file.write_text('model.thinking = "low"\nui.theme = "a"\nretry.max_retries = 1\nlimits.max_turns = 9\n')
+    files.project_file.write_text('ui.theme = "b"\nretry.max_retries = 2\nlimits.max_turns = 8\n')
+    files.environ = {"CINCH_RETRY_MAX_RETRIES": "3", "CINCH_LIMITS_MAX_TURNS": "7"}
 
-    settings = desk.load({"limits.max_turns": 6}).settings
+    settings = files.load({"limits.max_turns": 6}).settings
 
     assert settings.model.thinking == "low"
     assert settings.ui.theme == "b"
@@ -70,26 +70,26 @@ def test_a_later_layer_wins(desk: Desk) -> None:
     assert settings.limits.max_turns == 6
 
 
-def test_a_file_that_links_to_itself_does_not_keep_a_project_from_its_own(desk: Desk) -> None:
-    desk.user_file.symlink_to(desk.user_file)
-    desk.project_file.write_text('ui.theme = "b"\n')
+def test_a_file_that_links_to_itself_does_not_keep_a_project_from_its_own(files: ConfigFiles) -> None:
+    files.user_file.symlink_to(files.user_file)
+    files.project_file.write_text('ui.theme = "b"\n')
 
-    assert desk.load().settings.ui.theme == "b"
-
-
-def test_lists_of_several_layers_add_up(desk: Desk) -> None:
-    desk.user_file.write_text('[permissions]\nallow = ["grep"]\n')
-
-    assert desk.load({"permissions.allow": ("bash:make",)}).settings.permissions.allow == ("grep", "bash:make")
+    assert files.load().settings.ui.theme == "b"
 
 
-def test_each_value_knows_where_it_came_from(desk: Desk) -> None:
-    desk.user_file.write_text('\n[ui]\ntheme = "paper"\n')
-    desk.environ = {"CINCH_MODEL": "demo"}
+def test_lists_of_several_layers_add_up(files: ConfigFiles) -> None:
+    files.user_file.write_text('[permissions]\nallow = ["grep"]\n')
 
-    origins = desk.load().origins
+    assert files.load({"permissions.allow": ("bash:make",)}).settings.permissions.allow == ("grep", "bash:make")
 
-    assert origins["ui.theme"].place == f"{desk.user_file}, line 3"
+
+def test_each_value_knows_where_it_came_from(files: ConfigFiles) -> None:
+    files.user_file.write_text('\n[ui]\ntheme = "paper"\n')
+    files.environ = {"CINCH_MODEL": "demo"}
+
+    origins = files.load().origins
+
+    assert origins["ui.theme"].place == f"{files.user_file}, line 3"
     assert origins["model.name"].place == "CINCH_MODEL"
 
 
@@ -111,70 +111,70 @@ def test_each_value_knows_where_it_came_from(desk: Desk) -> None:
         ('[ui]\ntheme = "${NO_SUCH}"\n', "needs the environment variable NO_SUCH, which is not set"),
     ],
 )
-def test_a_mistake_in_a_file_is_reported_with_its_line(desk: Desk, text: str, problem: str) -> None:
-    desk.user_file.write_text(text)
+def test_a_mistake_in_a_file_is_reported_with_its_line(files: ConfigFiles, text: str, problem: str) -> None:
+    files.user_file.write_text(text)
 
-    assert problem in desk.problem()
-
-
-def test_a_file_that_is_no_text_is_reported(desk: Desk) -> None:
-    desk.user_file.write_bytes(b"\xff\xfe")
-
-    assert desk.problem() == "config.toml: is not UTF-8 text (byte 0)"
+    assert problem in files.problem()
 
 
-def test_a_file_that_was_named_must_exist(desk: Desk) -> None:
+def test_a_file_that_is_no_text_is_reported(files: ConfigFiles) -> None:
+    files.user_file.write_bytes(b"\xff\xfe")
+
+    assert files.problem() == "config.toml: is not UTF-8 text (byte 0)"
+
+
+def test_a_file_that_was_named_must_exist(files: ConfigFiles) -> None:
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
-        desk.load(named=True)
+        files.load(named=True)
 
 
-def test_variables_are_put_into_texts(desk: Desk) -> None:
-    desk.user_file.write_text(
+def test_variables_are_put_into_texts(files: ConfigFiles) -> None:
+    files.user_file.write_text(
         '[model]\nbase_url = "http://${HOST}:${PORT:-8080}/v1"\n[limits]\nmax_turns = "${TURNS}"\n'
     )
-    desk.environ = {"HOST": "box", "TURNS": "4"}
+    files.environ = {"HOST": "box", "TURNS": "4"}
 
-    config = desk.load()
+    config = files.load()
 
     assert config.settings.model.base_url == "http://box:8080/v1"
     assert config.settings.limits.max_turns == 4
 
 
-def test_invalid_value_of_a_variable_is_not_shown(desk: Desk) -> None:
-    desk.user_file.write_text('[model]\nthinking = "${SECRET}"\n')
-    desk.environ = {"SECRET": "hunter2"}
+def test_invalid_value_of_a_variable_is_not_shown(files: ConfigFiles) -> None:
+    files.user_file.write_text('[model]\nthinking = "${SECRET}"\n')
+    files.environ = {"SECRET": "hunter2"}
 
-    assert desk.problem().endswith("extra-high, not '${SECRET}'")
-
-
-def test_a_bad_environment_variable_stops_the_start(desk: Desk) -> None:
-    desk.environ = {"CINCH_LIMITS_MAX_TURNS": "many"}
-
-    assert desk.problem() == "environment variable CINCH_LIMITS_MAX_TURNS must be a whole number, not 'many'"
+    assert files.problem().endswith("extra-high, not '${SECRET}'")
 
 
-def test_an_unknown_environment_variable_is_only_noticed(desk: Desk) -> None:
-    desk.environ = {"CINCH_UI_TEHME": "x", "CINCH_HOME": "/nowhere", "CINCH_KEYRING": "off"}
+def test_a_bad_environment_variable_stops_the_start(files: ConfigFiles) -> None:
+    files.environ = {"CINCH_LIMITS_MAX_TURNS": "many"}
 
-    (notice,) = desk.load().notices
+    assert files.problem() == "environment variable CINCH_LIMITS_MAX_TURNS must be a whole number, not 'many'"
+
+
+def test_an_unknown_environment_variable_is_only_noticed(files: ConfigFiles) -> None:
+    files.environ = {"CINCH_UI_TEHME": "x", "CINCH_HOME": "/nowhere", "CINCH_KEYRING": "off"}
+
+    (notice,) = files.load().notices
 
     assert notice == "unknown environment variable CINCH_UI_TEHME; did you mean 'CINCH_UI_THEME'?"
 
 
-def test_user_keys_are_read_and_an_error_in_them_does_not_stop_the_start(desk: Desk) -> None:
-    desk.user_file.write_text('[keys]\n"chat.search" = "F20"\n"chat.serch" = "F4"\n\n[keys.chat]\nhelp = "none"\n')
+def test_user_keys_are_read_and_an_error_in_them_does_not_stop_the_start(files: ConfigFiles) -> None:
+    files.user_file.write_text('[keys]\n"chat.search" = "F20"\n"chat.serch" = "F4"\n\n[keys.chat]\nhelp = "none"\n')
 
-    config = desk.load()
+    config = files.load()
 
     assert config.settings.keys == {"chat.search": "f20", "chat.help": ""}
-    assert [f"{desk.user_file}, line 3: keys: unknown id 'chat.serch'" in each for each in config.notices] == [True]
+    assert [f"{files.user_file}, line 3: keys: unknown id 'chat.serch'" in each for each in config.notices] == [True]
     assert '"chat.search" = "F20"' in effective_text(config.origins)
 
 
-def test_a_project_does_not_change_the_users_keys(desk: Desk) -> None:
-    desk.project_file.write_text('[keys]\n"prompt.submit" = "F20"\n')
+def test_a_project_does_not_change_the_users_keys(files: ConfigFiles) -> None:
+    files.project_file.write_text('[keys]\n"prompt.submit" = "F20"\n')
 
-    config = desk.load()
+    config = files.load()
 
     assert config.settings.keys == {}
     assert config.held_back == ("keys.prompt.submit",)
@@ -192,22 +192,24 @@ _SAMPLES: dict[str, Value] = {
 
 
 @pytest.mark.parametrize(("former", "current"), RENAMED.items())
-def test_a_former_key_has_its_effect_and_a_warning(desk: Desk, former: str, current: str) -> None:
+def test_a_former_key_has_its_effect_and_a_warning(files: ConfigFiles, former: str, current: str) -> None:
     value = _SAMPLES.get(current, 7)
-    desk.user_file.write_text(f"{former} = {toml_of(list(value) if isinstance(value, tuple) else value)}\n")
+    files.user_file.write_text(f"{former} = {toml_of(list(value) if isinstance(value, tuple) else value)}\n")
 
-    config = desk.load()
+    config = files.load()
 
     assert value_of(config.settings, current) == value != value_of(Settings(), current)
-    assert config.notices == (f"{desk.user_file}, line 1: {former} was renamed to {current}; please update the name",)
+    assert config.notices == (f"{files.user_file}, line 1: {former} was renamed to {current}; please update the name",)
 
 
 @pytest.mark.parametrize(("former", "current"), RENAMED.items())
-def test_a_former_environment_variable_has_its_effect_and_a_warning(desk: Desk, former: str, current: str) -> None:
+def test_a_former_environment_variable_has_its_effect_and_a_warning(
+    files: ConfigFiles, former: str, current: str
+) -> None:
     value = _SAMPLES.get(current, 7)
-    desk.environ = {variable_of(former): ",".join(value) if isinstance(value, tuple) else str(value)}
+    files.environ = {variable_of(former): ",".join(value) if isinstance(value, tuple) else str(value)}
 
-    config = desk.load()
+    config = files.load()
 
     assert value_of(config.settings, current) == value != value_of(Settings(), current)
     assert config.notices == (
@@ -215,41 +217,41 @@ def test_a_former_environment_variable_has_its_effect_and_a_warning(desk: Desk, 
     )
 
 
-def test_a_former_name_next_to_the_current_one_is_ignored(desk: Desk) -> None:
-    desk.user_file.write_text("[limits]\nmax_duration_s = 5\nmax_seconds = 6\n")
-    desk.environ = {"CINCH_PLAN_ENABLED": "0", "CINCH_PLAN_FIRST": "1"}
+def test_a_former_name_next_to_the_current_one_is_ignored(files: ConfigFiles) -> None:
+    files.user_file.write_text("[limits]\nmax_duration_s = 5\nmax_seconds = 6\n")
+    files.environ = {"CINCH_PLAN_ENABLED": "0", "CINCH_PLAN_FIRST": "1"}
 
-    config = desk.load()
+    config = files.load()
 
     assert (config.settings.limits.max_duration_s, config.settings.plan.enabled) == (5, False)
     assert [notice.partition("; ")[2] for notice in config.notices] == ["it is ignored, since both are set"] * 2
 
 
-def test_an_untrusted_project_starts_no_automatic_handoffs(desk: Desk) -> None:
-    desk.project_file.write_text("[context]\nhandoff_at = 0.01\nevict_at = 0.5\n")
+def test_an_untrusted_project_starts_no_automatic_handoffs(files: ConfigFiles) -> None:
+    files.project_file.write_text("[context]\nhandoff_at = 0.01\nevict_at = 0.5\n")
 
-    config = desk.load()
+    config = files.load()
 
     assert (config.settings.context.handoff_at, config.settings.context.evict_at) == (0, 0.5)
     assert config.held_back == ("context.handoff_at",)
 
 
-def test_a_former_key_in_an_untrusted_project_is_held_back_by_its_current_name(desk: Desk) -> None:
-    desk.project_file.write_text("agents.max_depth = 7\n")
+def test_a_former_key_in_an_untrusted_project_is_held_back_by_its_current_name(files: ConfigFiles) -> None:
+    files.project_file.write_text("agents.max_depth = 7\n")
 
-    config = desk.load()
+    config = files.load()
 
     assert config.settings == Settings()
     assert config.held_back == ("subagents.max_depth",)
 
 
 @pytest.fixture
-def managed(desk: Desk) -> Path:
-    return desk.folder / "managed.toml"
+def managed(files: ConfigFiles) -> Path:
+    return files.folder / "managed.toml"
 
 
 @pytest.mark.parametrize(
-    ("files", "flags", "name", "value"),
+    ("texts", "flags", "name", "value"),
     [
         (('model.name = "demo"', 'model.name = "a/b"'), {"model.name": "c/d"}, "model.name", "demo"),
         (('approval.mode = "smart"', ""), {"approval.mode": "off"}, "approval.mode", "smart"),
@@ -262,45 +264,45 @@ def managed(desk: Desk) -> Path:
     ],
 )
 def test_the_managed_file_can_only_be_tightened(
-    desk: Desk, files: tuple[str, str], flags: dict[str, Value], name: str, value: Value
+    files: ConfigFiles, texts: tuple[str, str], flags: dict[str, Value], name: str, value: Value
 ) -> None:
-    managed = desk.folder / "managed.toml"
-    managed.write_text(files[0])
-    desk.user_file.write_text(files[1])
+    managed = files.folder / "managed.toml"
+    managed.write_text(texts[0])
+    files.user_file.write_text(texts[1])
 
-    assert value_of(desk.load(flags, managed=managed).settings, name) == value
+    assert value_of(files.load(flags, managed=managed).settings, name) == value
 
 
 @pytest.mark.parametrize("mode", ["edits", "off"])
-def test_an_approval_mode_beyond_the_loosest_one_is_not_used(desk: Desk, managed: Path, mode: str) -> None:
+def test_an_approval_mode_beyond_the_loosest_one_is_not_used(files: ConfigFiles, managed: Path, mode: str) -> None:
     managed.write_text('approval.loosest_mode = "smart"')
-    desk.user_file.write_text('approval.loosest_mode = "off"')
+    files.user_file.write_text('approval.loosest_mode = "off"')
 
-    config = desk.load({"approval.mode": mode}, managed=managed)
+    config = files.load({"approval.mode": mode}, managed=managed)
 
     assert config.settings.approval.mode == "smart"
     assert config.notices == (f"approval mode {mode} is not allowed by {managed}, line 1; using smart",)
 
 
-def test_an_invalid_managed_file_stops_the_start(desk: Desk, managed: Path) -> None:
+def test_an_invalid_managed_file_stops_the_start(files: ConfigFiles, managed: Path) -> None:
     managed.write_text("nonsense = 1")
 
     with pytest.raises(ConfigError, match=r"managed\.toml, line 1: unknown key 'nonsense'"):
-        desk.load(managed=managed)
+        files.load(managed=managed)
 
 
-def test_rules_know_their_layer_and_place(desk: Desk, managed: Path) -> None:
+def test_rules_know_their_layer_and_place(files: ConfigFiles, managed: Path) -> None:
     managed.write_text('[permissions]\ndeny = ["bash(git push:*)"]\n')
-    desk.user_file.write_text('[permissions]\nallow = ["grep"]\n[tools.bash]\ndeny = ["sudo:*"]\n')
-    desk.project_file.write_text('[permissions]\nallow = ["bash"]\nask = ["edit(docs/**)"]\n')
-    desk.environ = {"CINCH_PERMISSIONS_ASK": "read(x)"}
+    files.user_file.write_text('[permissions]\nallow = ["grep"]\n[tools.bash]\ndeny = ["sudo:*"]\n')
+    files.project_file.write_text('[permissions]\nallow = ["bash"]\nask = ["edit(docs/**)"]\n')
+    files.environ = {"CINCH_PERMISSIONS_ASK": "read(x)"}
 
-    config = desk.load({"permissions.allow": ("bash(ls)",)}, managed=managed)
+    config = files.load({"permissions.allow": ("bash(ls)",)}, managed=managed)
 
     assert [(each.effect, each.text, each.layer, each.place) for each in config.rules] == [
-        ("allow", "grep", "file", f"{desk.user_file}, line 2"),
-        ("deny", "bash(sudo:*)", "file", f"{desk.user_file}, line 4"),
-        ("ask", "edit(docs/**)", "project", f"{desk.project_file}, line 3"),
+        ("allow", "grep", "file", f"{files.user_file}, line 2"),
+        ("deny", "bash(sudo:*)", "file", f"{files.user_file}, line 4"),
+        ("ask", "edit(docs/**)", "project", f"{files.project_file}, line 3"),
         ("ask", "read(x)", "environment", "CINCH_PERMISSIONS_ASK"),
         ("allow", "bash(ls)", "flag", "the command line"),
         ("deny", "bash(git push:*)", "managed", f"{managed}, line 2"),
@@ -308,7 +310,7 @@ def test_rules_know_their_layer_and_place(desk: Desk, managed: Path) -> None:
     assert config.held_back == ("permissions.allow",)
 
 
-def test_examples_belong_to_their_rules(desk: Desk) -> None:
-    desk.user_file.write_text('[permissions.examples]\n"bash(npm test:*)" = ["npm test -- -k x", "!npm testx"]\n')
+def test_examples_belong_to_their_rules(files: ConfigFiles) -> None:
+    files.user_file.write_text('[permissions.examples]\n"bash(npm test:*)" = ["npm test -- -k x", "!npm testx"]\n')
 
-    assert desk.load().examples == {"bash(npm test:*)": ("npm test -- -k x", "!npm testx")}
+    assert files.load().examples == {"bash(npm test:*)": ("npm test -- -k x", "!npm testx")}

@@ -34,7 +34,7 @@ def test_without_a_desktop_nothing_is_opened(bin_folder: Path) -> None:
 
 
 def test_the_viewer_is_given_the_address(bin_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reported = bin_folder / "told"
+    reported = bin_folder / "reported"
     program(bin_folder, "xdg-open", f'printf %s "$1" > {reported}.part; mv {reported}.part {reported}')
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setattr(desktop.sys, "platform", "linux")

@@ -31,13 +31,13 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CinchApp]:
 
 async def look_away(pilot: Pilot[object], app: CinchApp) -> None:
     await ready(pilot, app)
-    await pilot.press(*"mend", "enter")
+    await pilot.press(*"fix", "enter")
     app.post_message(AppBlur())
     await until(pilot, lambda: app.focused is None)
 
 
 def click_beside(app: App[object]) -> None:
-    """What a terminal sends that has been made smaller, and has not told yet."""
+    """Input of a terminal that became smaller before it reported its size."""
     app.post_message(MouseDown(None, 200, 60, 0, 0, 1, False, False, False, 200, 60))
 
 

@@ -19,8 +19,8 @@ from cinch_tui.subcommands.mcp_import import program_files
 from harness.errors import ConfigError
 
 
-class Desk:
-    """A user's folder and a project's."""
+class McpCommand:
+    """`cinch mcp`, with a home and a project folder."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -50,8 +50,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    made = Desk(tmp_path)
+def mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> McpCommand:
+    made = McpCommand(tmp_path)
     monkeypatch.setenv("CINCH_HOME", str(made.home))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
@@ -59,14 +59,14 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["add", "--help"]])
-def test_help_is_printed(desk: Desk, argv: list[str]) -> None:
-    assert desk.run(*argv) == HELP
+def test_help_is_printed(mcp: McpCommand, argv: list[str]) -> None:
+    assert mcp.run(*argv) == HELP
 
 
-def test_the_arguments_of_a_program_belong_to_it(desk: Desk) -> None:
-    desk.run("add", "--env", "A=b=c", "-e", "TOKEN", "fs", "npx", "-y", "server", "--env", "X=y")
+def test_the_arguments_of_a_program_belong_to_it(mcp: McpCommand) -> None:
+    mcp.run("add", "--env", "A=b=c", "-e", "TOKEN", "fs", "npx", "-y", "server", "--env", "X=y")
 
-    assert desk.user == {
+    assert mcp.user == {
         "fs": {
             "command": "npx",
             "args": ["-y", "server", "--env", "X=y"],
@@ -78,18 +78,18 @@ def test_the_arguments_of_a_program_belong_to_it(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "argv", [["fs", "--", "npx", "-y"], ["fs", "npx", "--", "-y"], ["fs", "-t", "stdio", "npx", "-y"]]
 )
-def test_two_dashes_may_separate_the_program(desk: Desk, argv: list[str]) -> None:
-    desk.run("add", *argv)
+def test_two_dashes_may_separate_the_program(mcp: McpCommand, argv: list[str]) -> None:
+    mcp.run("add", *argv)
 
-    assert desk.user == {"fs": {"command": "npx", "args": ["-y"]}}
+    assert mcp.user == {"fs": {"command": "npx", "args": ["-y"]}}
 
 
-def test_options_may_follow_a_url(desk: Desk) -> None:
-    desk.run(
+def test_options_may_follow_a_url(mcp: McpCommand) -> None:
+    mcp.run(
         "add", "docs", "https://x/mcp", "-t", "sse", "--header", "X-Key: ${KEY}", "--timeout", "5", "--client-id", "c"
     )
 
-    assert desk.user == {
+    assert mcp.user == {
         "docs": {
             "url": "https://x/mcp",
             "transport": "sse",
@@ -100,58 +100,58 @@ def test_options_may_follow_a_url(desk: Desk) -> None:
     }
 
 
-def test_comments_and_other_settings_stay(desk: Desk) -> None:
-    desk.home.mkdir()
+def test_comments_and_other_settings_stay(mcp: McpCommand) -> None:
+    mcp.home.mkdir()
     text = '# mine\n[mcp]  # servers\nstartup_wait_s = 1\n\n[ui]\ntheme = "x"\n'
-    (desk.home / "config.toml").write_text(text)
+    (mcp.home / "config.toml").write_text(text)
 
-    desk.run("add", "a", "one")
-    desk.run("disable", "a")
-    assert desk.user["a"] == {"command": "one", "enabled": False}
-    desk.run("remove", "a")
+    mcp.run("add", "a", "one")
+    mcp.run("disable", "a")
+    assert mcp.user["a"] == {"command": "one", "enabled": False}
+    mcp.run("remove", "a")
 
-    assert (desk.home / "config.toml").read_text().rstrip() == text.rstrip()
-
-
-def test_a_server_is_replaced_only_on_request(desk: Desk) -> None:
-    desk.run("add", "a", "one", "old")
-
-    assert "has a server named a; --force replaces it" in desk.problem("add", "a", "two")
-    desk.run("add", "--force", "a", "two")
-
-    assert desk.user == {"a": {"command": "two"}}
+    assert (mcp.home / "config.toml").read_text().rstrip() == text.rstrip()
 
 
-def test_what_the_user_adds_to_a_project_has_effect(desk: Desk) -> None:
-    desk.run("add", "-s", "project", "a", "one")
-    desk.run("add", "-s", "local", "b", "two")
+def test_a_server_is_replaced_only_on_request(mcp: McpCommand) -> None:
+    mcp.run("add", "a", "one", "old")
 
-    assert desk.of_project() == {"a": {"command": "one"}}
-    assert (desk.project / ".cinch" / ".gitignore").read_text() == "config.local.toml\n"
-    assert {name: row["state"] for name, row in desk.rows().items()} == {"a": "enabled", "b": "enabled"}
+    assert "has a server named a; --force replaces it" in mcp.problem("add", "a", "two")
+    mcp.run("add", "--force", "a", "two")
+
+    assert mcp.user == {"a": {"command": "two"}}
 
 
-def test_an_addition_does_not_trust_what_a_file_had_before(desk: Desk) -> None:
-    (desk.project / ".cinch").mkdir()
-    (desk.project / ".cinch" / "config.toml").write_text('[mcp.servers.evil]\ncommand = "evil"\n')
+def test_what_the_user_adds_to_a_project_has_effect(mcp: McpCommand) -> None:
+    mcp.run("add", "-s", "project", "a", "one")
+    mcp.run("add", "-s", "local", "b", "two")
 
-    output = desk.run("add", "-s", "project", "a", "one")
+    assert mcp.of_project() == {"a": {"command": "one"}}
+    assert (mcp.project / ".cinch" / ".gitignore").read_text() == "config.local.toml\n"
+    assert {name: row["state"] for name, row in mcp.rows().items()} == {"a": "enabled", "b": "enabled"}
+
+
+def test_an_addition_does_not_trust_what_a_file_had_before(mcp: McpCommand) -> None:
+    (mcp.project / ".cinch").mkdir()
+    (mcp.project / ".cinch" / "config.toml").write_text('[mcp.servers.evil]\ncommand = "evil"\n')
+
+    output = mcp.run("add", "-s", "project", "a", "one")
 
     assert "is not trusted, so it has no effect" in output
-    assert all("not trusted" in row["state"] for row in desk.rows().values())
+    assert all("not trusted" in row["state"] for row in mcp.rows().values())
 
 
-def test_a_secret_in_the_file_is_warned_about(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    desk.run("add", "a", "https://x", "-H", "Authorization: Bearer s3cret")
+def test_a_secret_in_the_file_is_warned_about(mcp: McpCommand, capsys: pytest.CaptureFixture[str]) -> None:
+    mcp.run("add", "a", "https://x", "-H", "Authorization: Bearer s3cret")
 
     warning = capsys.readouterr().err
     assert "the value of Authorization is in the file as text" in warning
     assert "s3cret" not in warning
 
 
-def test_a_program_that_does_not_exist_is_warned_about(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    desk.run("add", "a", "example.com/mcp")
-    desk.run("add", "b", sys.executable)
+def test_a_program_that_does_not_exist_is_warned_about(mcp: McpCommand, capsys: pytest.CaptureFixture[str]) -> None:
+    mcp.run("add", "a", "example.com/mcp")
+    mcp.run("add", "b", sys.executable)
 
     (warning,) = capsys.readouterr().err.splitlines()
     assert warning.endswith("there is no program example.com/mcp on PATH; a URL begins with https://")
@@ -179,60 +179,60 @@ def test_a_program_that_does_not_exist_is_warned_about(desk: Desk, capsys: pytes
         (["import", "vscode"], "there are no servers of vscode: no "),
     ],
 )
-def test_errors_say_what_to_do(desk: Desk, argv: list[str], problem: str) -> None:
-    desk.run("add", "github", "npx")
+def test_errors_say_what_to_do(mcp: McpCommand, argv: list[str], problem: str) -> None:
+    mcp.run("add", "github", "npx")
 
-    assert problem in desk.problem(*argv)
+    assert problem in mcp.problem(*argv)
 
 
-def test_json_of_other_programs_is_added(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    desk.run("add-json", "a", '{"type": "streamable-http", "url": "https://x", "alwaysAllow": ["t"]}')
+def test_json_of_other_programs_is_added(mcp: McpCommand, capsys: pytest.CaptureFixture[str]) -> None:
+    mcp.run("add-json", "a", '{"type": "streamable-http", "url": "https://x", "alwaysAllow": ["t"]}')
 
-    assert desk.user == {"a": {"url": "https://x"}}
+    assert mcp.user == {"a": {"url": "https://x"}}
     assert 'permissions.allow = ["mcp__a__t"]' in capsys.readouterr().err
 
 
-def test_a_server_of_a_json_file_is_turned_off_in_the_local_file(desk: Desk) -> None:
-    (desk.project / ".mcp.json").write_text('{"mcpServers": {"my server": {"command": "x"}}}')
+def test_a_server_of_a_json_file_is_turned_off_in_the_local_file(mcp: McpCommand) -> None:
+    (mcp.project / ".mcp.json").write_text('{"mcpServers": {"my server": {"command": "x"}}}')
 
-    assert "edit that file, or turn the server off" in desk.problem("remove", "my server")
-    desk.run("disable", "my server")
+    assert "edit that file, or turn the server off" in mcp.problem("remove", "my server")
+    mcp.run("disable", "my server")
 
-    assert desk.of_project("config.local.toml") == {"my server": {"enabled": False}}
+    assert mcp.of_project("config.local.toml") == {"my server": {"enabled": False}}
 
 
-def test_the_file_to_remove_from_must_be_clear(desk: Desk) -> None:
-    desk.run("add", "a", "one")
-    desk.run("add", "-s", "local", "a", "two")
+def test_the_file_to_remove_from_must_be_clear(mcp: McpCommand) -> None:
+    mcp.run("add", "a", "one")
+    mcp.run("add", "-s", "local", "a", "two")
 
-    assert "choose one: --scope user or local" in desk.problem("remove", "a")
-    desk.run("remove", "a", "--scope", "local")
+    assert "choose one: --scope user or local" in mcp.problem("remove", "a")
+    mcp.run("remove", "a", "--scope", "local")
 
-    row = desk.rows()["a"]
+    row = mcp.rows()["a"]
     assert (row["target"], row["wins_over"]) == ("one", [])
 
 
-def test_the_list_names_files_and_states(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_names_files_and_states(mcp: McpCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NONE", raising=False)
-    desk.run("add", "a", "one")
-    desk.run("add", "-e", "NONE", "c", "three")
-    desk.run("add", "-s", "local", "a", "npx", "two")
-    (desk.project / ".mcp.json").write_text('{"mcpServers": {"b": {"url": "https://b", "headers": {"K": "s3cret"}}}}')
+    mcp.run("add", "a", "one")
+    mcp.run("add", "-e", "NONE", "c", "three")
+    mcp.run("add", "-s", "local", "a", "npx", "two")
+    (mcp.project / ".mcp.json").write_text('{"mcpServers": {"b": {"url": "https://b", "headers": {"K": "s3cret"}}}}')
 
-    text = desk.run("list")
+    text = mcp.run("list")
 
-    user, local = desk.home / "config.toml", desk.project / ".cinch" / "config.local.toml"
+    user, local = mcp.home / "config.toml", mcp.project / ".cinch" / "config.local.toml"
     assert text == (
         f"a  npx two\n   {local}\n   wins over {user}\n"
         f"c  three\n   {user}\n   invalid: needs the environment variable NONE, which is not set\n"
-        f"b  https://b\n   {desk.project / '.mcp.json'}\n"
+        f"b  https://b\n   {mcp.project / '.mcp.json'}\n"
         "   not trusted, without effect; to trust the folder: cinch config trust\n"
     )
 
 
-def test_an_import_shows_and_adds_servers(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    (desk.project / ".vscode").mkdir()
-    (desk.project / ".vscode" / "mcp.json").write_text(
+def test_an_import_shows_and_adds_servers(mcp: McpCommand, capsys: pytest.CaptureFixture[str]) -> None:
+    (mcp.project / ".vscode").mkdir()
+    (mcp.project / ".vscode" / "mcp.json").write_text(
         """{"inputs": [{"id": "my-key", "description": "API key", "password": true}, {"id": "eu", "default": "x"}],
         "servers": { // all
           "My Docs": {"command": "npx", "args": ["docs"], "env": {"KEY": "${input:my-key}"}},
@@ -240,40 +240,40 @@ def test_an_import_shows_and_adds_servers(desk: Desk, capsys: pytest.CaptureFixt
         }}"""
     )
 
-    output = desk.run("import", "vscode", "--yes")
+    output = mcp.run("import", "vscode", "--yes")
 
     assert "  My-Docs  npx docs\n  off  https://${input:eu}  (disabled)\nadded 2 servers" in output
-    assert desk.user == {
+    assert mcp.user == {
         "My-Docs": {"command": "npx", "args": ["docs"], "env": {"KEY": "${MY_KEY}"}},
         "off": {"url": "https://${EU:-x}", "enabled": False},
     }
     assert capsys.readouterr().err == "cinch mcp: set the environment variable MY_KEY: API key\n"
-    assert "nothing to import" in desk.run("import", "vscode", "--yes")
+    assert "nothing to import" in mcp.run("import", "vscode", "--yes")
 
 
-def test_an_import_asks_before_it_adds(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    (desk.project / ".mcp.json").write_text('{"mcpServers": {"a": {"command": "x", "args": ["${input:id}"]}}}')
-    assert "--yes adds them without" in desk.problem("import")
+def test_an_import_asks_before_it_adds(mcp: McpCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    (mcp.project / ".mcp.json").write_text('{"mcpServers": {"a": {"command": "x", "args": ["${input:id}"]}}}')
+    assert "--yes adds them without" in mcp.problem("import")
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     answers = iter(["n", "y", "value"])
     monkeypatch.setattr("builtins.input", lambda _: next(answers))
 
-    assert "nothing was added" in desk.run("import")
-    assert desk.status == 1
-    desk.run("import")
+    assert "nothing was added" in mcp.run("import")
+    assert mcp.status == 1
+    mcp.run("import")
 
-    assert desk.user == {"a": {"command": "x", "args": ["value"]}}
+    assert mcp.user == {"a": {"command": "x", "args": ["value"]}}
 
 
-def test_servers_of_claude_code_include_those_of_the_folder(desk: Desk) -> None:
+def test_servers_of_claude_code_include_those_of_the_folder(mcp: McpCommand) -> None:
     other = {"mcpServers": {"no": {"command": "x"}}}
-    projects = {str(desk.project): {"mcpServers": {"mine": {"command": "x"}}}, "/other": other}
-    path = desk.home.parent / ".claude.json"
+    projects = {str(mcp.project): {"mcpServers": {"mine": {"command": "x"}}}, "/other": other}
+    path = mcp.home.parent / ".claude.json"
     path.write_text(json.dumps({"mcpServers": {"all": {"command": "x"}}, "projects": projects}))
 
-    desk.run("import", "claude-code", "--yes")
+    mcp.run("import", "claude-code", "--yes")
 
-    assert sorted(desk.user) == ["all", "mine"]
+    assert sorted(mcp.user) == ["all", "mine"]
 
 
 @pytest.mark.parametrize(
@@ -289,11 +289,11 @@ def test_claude_desktop_is_found_on_each_system(platform: str, environ: dict[str
     assert list(program_files("claude-desktop", Path("/w"), environ, platform)) == [Path(place)]
 
 
-def test_the_command_line_knows_the_command(desk: Desk) -> None:
+def test_the_command_line_knows_the_command(mcp: McpCommand) -> None:
     def cinch(*argv: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "cinch_tui", *argv]
         return subprocess.run(
-            command, cwd=desk.project, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+            command, cwd=mcp.project, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
         )
 
     assert cinch("mcp", "list").stdout.startswith("no MCP servers; to add one")
@@ -301,20 +301,20 @@ def test_the_command_line_knows_the_command(desk: Desk) -> None:
     assert cinch("mcp", "remove", "x").returncode == 2
 
 
-def add_scripted(desk: Desk, name: str, **script: object) -> None:
-    desk.run("add", name, sys.executable, str(RAW_SERVER), json.dumps(script))
+def add_scripted(mcp: McpCommand, name: str, **script: object) -> None:
+    mcp.run("add", name, sys.executable, str(RAW_SERVER), json.dumps(script))
 
 
 TOOLS = [{"name": "echo", "description": "Repeats\nthe text.", "inputSchema": {"type": "object", "properties": {}}}]
 
 
-def test_a_test_shows_what_a_server_offers(desk: Desk) -> None:
-    add_scripted(desk, "good", tools=TOOLS)
-    desk.run("disable", "good")
+def test_a_test_shows_what_a_server_offers(mcp: McpCommand) -> None:
+    add_scripted(mcp, "good", tools=TOOLS)
+    mcp.run("disable", "good")
 
-    lines = desk.run("test", "good").splitlines()
+    lines = mcp.run("test", "good").splitlines()
 
-    assert desk.status == 0
+    assert mcp.status == 0
     assert lines[0].startswith("good: connected in ")
     assert lines[0].endswith(" s, 1 tool")
     tokens = int(lines[3].split()[1])
@@ -325,60 +325,60 @@ def test_a_test_shows_what_a_server_offers(desk: Desk) -> None:
         "prompts: none",
     ]
     assert 5 < tokens < 50
-    record = json.loads(desk.run("test", "good", "--json"))
+    record = json.loads(mcp.run("test", "good", "--json"))
     assert (record["state"], record["tools"]) == ("connected", [{"name": "mcp__good__echo", "tokens": tokens}])
 
 
-def test_a_test_of_a_disabled_server_names_its_problem(desk: Desk) -> None:
-    desk.run("add", "--env", "K=${CINCH_TEST_UNSET}", "a", "one")
-    desk.run("disable", "a")
+def test_a_test_of_a_disabled_server_names_its_problem(mcp: McpCommand) -> None:
+    mcp.run("add", "--env", "K=${CINCH_TEST_UNSET}", "a", "one")
+    mcp.run("disable", "a")
 
-    assert desk.problem("test", "a").endswith(
+    assert mcp.problem("test", "a").endswith(
         "MCP server a needs the environment variable CINCH_TEST_UNSET, which is not set"
     )
 
 
-def test_a_test_explains_a_failure(desk: Desk) -> None:
-    add_scripted(desk, "broken", exits=4)
+def test_a_test_explains_a_failure(mcp: McpCommand) -> None:
+    add_scripted(mcp, "broken", exits=4)
 
-    text = desk.run("test", "broken")
+    text = mcp.run("test", "broken")
 
-    assert desk.status == 1
+    assert mcp.status == 1
     assert text.startswith("broken: failed: ")
     assert "exited with status 4" in text
     assert "log of the server:\n  cannot start: no license" in text
 
 
-def test_the_list_checks_all_servers_at_the_same_time(desk: Desk) -> None:
-    add_scripted(desk, "good", tools=TOOLS)
-    desk.run("add", "missing", "no-such-program")
-    desk.run("add", "off", "no-such-program")
-    desk.run("disable", "off")
+def test_the_list_checks_all_servers_at_the_same_time(mcp: McpCommand) -> None:
+    add_scripted(mcp, "good", tools=TOOLS)
+    mcp.run("add", "missing", "no-such-program")
+    mcp.run("add", "off", "no-such-program")
+    mcp.run("disable", "off")
 
-    rows = {row["name"]: row["state"] for row in map(json.loads, desk.run("list", "--check", "--json").splitlines())}
+    rows = {row["name"]: row["state"] for row in map(json.loads, mcp.run("list", "--check", "--json").splitlines())}
 
-    assert desk.status == 1
+    assert mcp.status == 1
     assert rows["good"].startswith("connected in ")
     assert rows["missing"] == "failed: no-such-program does not exist; check command and cwd"
     assert rows["off"] == "disabled"
-    desk.run("remove", "missing")
-    desk.run("list", "--check")
-    assert desk.status == 0
+    mcp.run("remove", "missing")
+    mcp.run("list", "--check")
+    assert mcp.status == 0
 
 
-def test_the_list_shows_no_secrets_of_commands_and_addresses(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_shows_no_secrets_of_commands_and_addresses(mcp: McpCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "s3cret")
-    desk.home.mkdir()
-    (desk.home / "config.toml").write_text(
+    mcp.home.mkdir()
+    (mcp.home / "config.toml").write_text(
         '[mcp.servers]\na = {command = "npx", args = ["srv", "--key", "${MY_KEY}"]}\n'
         'b = {url = "https://me:${MY_KEY}@example.com/mcp?key=${MY_KEY}"}\nc = {url = "https://me:s3cret@x/mcp"}\n'
     )
 
-    rows = desk.rows()
+    rows = mcp.rows()
 
     assert {name: row["target"] for name, row in rows.items()} == {
         "a": "npx srv --key ${MY_KEY}",
         "b": "https://example.com/mcp",
         "c": "https://x/mcp",
     }
-    assert "s3cret" not in desk.run("list")
+    assert "s3cret" not in mcp.run("list")

@@ -117,7 +117,7 @@ def test_a_later_pull_continues_where_the_last_one_was_cut(hub: OpenHub, home: P
 
 
 class Stop(io.StringIO):
-    """A person who stops the pull when so many lines were told."""
+    """Output that interrupts the pull after `after` lines."""
 
     def __init__(self, after: int) -> None:
         super().__init__()

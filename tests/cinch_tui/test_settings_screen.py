@@ -23,7 +23,7 @@ PROJECT = "[limits]\nmax_turns = 3\n"
 
 
 class Bench:
-    """A settings screen on files of its own; what took effect, and what a person's editor would write."""
+    """A settings screen on files of its own, with the changes that took effect and the text an editor would write."""
 
     def __init__(self, folder: Path, own: str = OWN, picked: str | None = None) -> None:
         self.file = folder / "config.toml"

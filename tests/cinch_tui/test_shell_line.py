@@ -37,7 +37,7 @@ async def enter(pilot: Pilot[object], app: CinchApp, text: str) -> None:
     await pilot.press("enter")
 
 
-def heard(server: ModelServer) -> str:
+def sent_texts(server: ModelServer) -> str:
     return json.dumps(server.requests[-1].body["messages"])
 
 
@@ -61,7 +61,7 @@ async def test_command_runs_in_the_project_and_the_model_receives_it_with_the_ne
     app = chat(tmp_path, "--plan")
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
-        await enter(pilot, app, "!echo made > here; echo told; exit 3")
+        await enter(pilot, app, "!echo made > here; echo printed; exit 3")
         await until(pilot, lambda: ran(app) and ran(app)[0].status == "done")
         asked = len(server.requests)
         await enter(pilot, app, "why?")
@@ -71,7 +71,7 @@ async def test_command_runs_in_the_project_and_the_model_receives_it_with_the_ne
 
         assert (tmp_path / "here").read_text() == "made\n"
         assert asked == 0
-        assert heard(server).count("Exit code: 3\\ntold") == 1
+        assert sent_texts(server).count("Exit code: 3\\nprinted") == 1
         assert len(ran(app)) == 1
         app.controller.abort()
 
@@ -85,7 +85,7 @@ async def test_model_receives_the_output_of_a_user_command_with_its_indentation(
         await enter(pilot, app, "why?")
         await until(pilot, lambda: server.requests)
 
-        assert json.dumps("Exit code: 0\n    def f():\n\n        pass")[1:-1] in heard(server)
+        assert json.dumps("Exit code: 0\n    def f():\n\n        pass")[1:-1] in sent_texts(server)
         app.controller.abort()
 
 
@@ -113,7 +113,7 @@ async def test_command_with_two_bangs_is_not_reported(server: ModelServer, tmp_p
         await until(pilot, lambda: server.requests)
 
         assert "between us" in ran(app)[0].text
-        assert "between us" not in heard(server)
+        assert "between us" not in sent_texts(server)
 
 
 @pytest.mark.parametrize("key", ["escape", "ctrl+c"])

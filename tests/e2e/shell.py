@@ -9,7 +9,7 @@ from pathlib import Path
 from e2e.terminal import CINCH, Terminal
 
 SHELL = ("bash", "--noprofile", "--norc", "-i")
-PROMPT = r"person\$"
+PROMPT = r"user\$"
 MODE = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
 KEYBOARD = re.compile(rb"\x1b\[([<>])[0-9]*u")
 ON_AT_FIRST = {"7", "25"}

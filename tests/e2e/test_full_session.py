@@ -35,7 +35,7 @@ SCRIPT = [
     Reply(calls=[("bash", {"command": TESTS})]),
     Reply(calls=[("bash", {"command": f"{TESTS} --verbose"})]),
     Reply(calls=[("write_file", {"path": "notes.txt", "content": "not wanted"})]),
-    Reply(text="The discount is **mended** and the tests pass."),
+    Reply(text="The discount is **fixed** and the tests pass."),
 ]
 
 
@@ -58,17 +58,17 @@ def results(server) -> dict[str, str]:
 
 def a_working_morning(cinch: Terminal) -> None:
     cinch.see("anthropic/claude")
-    cinch.enter("please mend the discount")
+    cinch.enter("please fix the discount")
     cinch.see("Let me look first")
     cinch.answer(r"│ Edit file  till/receipt\.py(.|\n)*\+ +return sum\(prices\) \* \(1 - discount / 100\)", "y")
     cinch.answer(r"│ Edit file  till/label\.py", "y")
     cinch.answer(r"│ Run command(.|\n)*│ python3 -m unittest", "s")
     cinch.answer(r"│ Write file  notes\.txt", "n")
-    cinch.see("mended and the tests pass")
+    cinch.see("fixed and the tests pass")
 
 
 def test_a_change_is_requested_approved_trusted_denied_and_continued_tomorrow(terminal, serve, project):
-    server = serve([*SCRIPT, Reply(text="Yesterday I mended the discount.")])
+    server = serve([*SCRIPT, Reply(text="Yesterday I fixed the discount.")])
     env = environment(server.url)
 
     cinch = terminal(env=env)
@@ -86,11 +86,11 @@ def test_a_change_is_requested_approved_trusted_denied_and_continued_tomorrow(te
     assert cinch.wait() == 0
 
     cinch = terminal("-c", env=env)
-    cinch.see("mended and the tests pass")
+    cinch.see("fixed and the tests pass")
     cinch.enter("what did we do?")
-    cinch.see("Yesterday I mended")
+    cinch.see("Yesterday I fixed")
     texts = json.dumps(server.requests[-1].body["messages"])
-    assert "please mend the discount" in texts
+    assert "please fix the discount" in texts
     assert "discount / 100" in texts
 
 
@@ -102,7 +102,7 @@ def test_kill_during_a_run_loses_nothing_that_was_finished(terminal, serve, proj
 
     cinch = terminal(env=env)
     cinch.see("anthropic/claude")
-    cinch.enter("please mend the discount")
+    cinch.enter("please fix the discount")
     cinch.see("I will now change")
     cinch.enter("and then?")
     cinch.see("half")
@@ -116,7 +116,7 @@ def test_kill_during_a_run_loses_nothing_that_was_finished(terminal, serve, proj
 
 def test_print_mode_does_the_same_as_stream_json(serve, project):
     server = serve(SCRIPT)
-    command = [sys.executable, "-m", "cinch_tui", "-p", "please mend the discount", "--output-format", "stream-json"]
+    command = [sys.executable, "-m", "cinch_tui", "-p", "please fix the discount", "--output-format", "stream-json"]
 
     done = subprocess.run(
         [*command, "--allow", "edit_file", "--allow", "bash:" + TESTS],
@@ -131,7 +131,7 @@ def test_print_mode_does_the_same_as_stream_json(serve, project):
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert lines[0]["type"] == "system"
     assert lines[-1]["type"] == "result"
-    assert lines[-1]["result"] == "The discount is **mended** and the tests pass."
+    assert lines[-1]["result"] == "The discount is **fixed** and the tests pass."
     assert (project / "till/receipt.py").read_text() == FIXED
     assert not (project / "notes.txt").exists()
     assert [denial["tool_name"] for denial in lines[-1]["permission_denials"]] == ["write_file"]
@@ -164,5 +164,5 @@ def test_prompts_sent_during_startup_are_processed_in_order(terminal, serve):
     cinch.type("two\r")
     cinch.see("The second answer")
 
-    heard = [message["content"] for message in server.requests[-1].body["messages"] if message["role"] == "user"]
-    assert [content if isinstance(content, str) else content[-1]["text"] for content in heard] == ["one", "two"]
+    prompts = [message["content"] for message in server.requests[-1].body["messages"] if message["role"] == "user"]
+    assert [content if isinstance(content, str) else content[-1]["text"] for content in prompts] == ["one", "two"]

@@ -92,8 +92,8 @@ def test_end_of_a_pipe_asks_nothing_about_jobs(
 def test_user_command_is_run_and_reported_to_the_model_once(cinch: PlainStart, project: Path):
     lines = cinch([Reply("I see."), Reply("Again.")])
 
-    lines.enter("!echo made > here; echo told; exit 3")
-    lines.see(r"Output: !echo made.*\s+told\s+\[exit code 3\]")
+    lines.enter("!echo made > here; echo printed; exit 3")
+    lines.see(r"Output: !echo made.*\s+printed\s+\[exit code 3\]")
     lines.see("The output is sent to the model")
     lines.see("You: ")
     lines.enter("!!echo between us")
@@ -106,7 +106,7 @@ def test_user_command_is_run_and_reported_to_the_model_once(cinch: PlainStart, p
     lines.see("Again")
 
     assert (project / "here").read_text() == "made\n"
-    assert reported(cinch).count("Exit code: 3\\ntold") == 1
+    assert reported(cinch).count("Exit code: 3\\nprinted") == 1
     assert "between us" not in reported(cinch)
     assert "ran this command in the project folder" not in shown
 
@@ -183,13 +183,13 @@ def test_question_that_could_not_be_asked_is_reported(cinch: PlainStart):
 
 
 def test_steps_are_printed_once_with_their_progress(cinch: PlainStart):
-    steps: list[Any] = [{"content": "Look", "status": "completed"}, {"content": "Mend", "status": "in_progress"}]
+    steps: list[Any] = [{"content": "Look", "status": "completed"}, {"content": "Fix", "status": "in_progress"}]
     lines = cinch([Reply(calls=[("todo", {"todos": steps})]), Reply("Looked.")])
     lines.enter("go")
 
     reported = lines.see("Looked")
 
-    assert "Steps: 1 of 2 done, now: Mend\r\n  done: Look\r\n  now: Mend\r\n" in reported
+    assert "Steps: 1 of 2 done, now: Fix\r\n  done: Look\r\n  now: Fix\r\n" in reported
     assert "todo" not in reported
 
 

@@ -23,7 +23,7 @@ def cinch(plain_cinch) -> Callable[..., Lines]:
 
 def a_morning(lines: Lines) -> None:
     lines.see("You: ")
-    lines.enter("please mend the discount")
+    lines.enter("please fix the discount")
     lines.see("Assistant: Let me look.")
     lines.see(r"Tool: read_file till/receipt\.py")
     lines.answer("Approval: Edit file till/receipt.py", "9")
@@ -34,7 +34,7 @@ def a_morning(lines: Lines) -> None:
     lines.enter("no notes")
     lines.see("denied")
     lines.answer("Question: Which till[?]", "2")
-    lines.see(r"Assistant: It is \*\*mended\*\*\.")
+    lines.see(r"Assistant: It is \*\*fixed\*\*\.")
     lines.see(r"Done: .*4 tool calls")
 
 
@@ -45,7 +45,7 @@ def test_plain_mode_works_by_numbers_on_a_dumb_terminal(cinch, project: Path):
             Reply(calls=[("edit_file", EDIT)]),
             Reply(calls=[("write_file", {"path": "notes.txt", "content": "not wanted"})]),
             Reply(calls=[("ask_user", ASK)]),
-            Reply(text="It is **mended**."),
+            Reply(text="It is **fixed**."),
         ]
     )
 
@@ -82,26 +82,26 @@ def test_commands_work_and_a_mistyped_one_is_confirmed(cinch):
 
 
 def test_session_continues_the_next_day(cinch):
-    lines = cinch([Reply(text="It is mended.")])
+    lines = cinch([Reply(text="It is fixed.")])
     lines.see("You: ")
-    lines.enter("please mend it")
+    lines.enter("please fix it")
     lines.see("Done: ")
     lines.see("You: ")
     lines.type("\x04")
     assert lines.end() == 0
 
-    again = cinch([Reply(text="Yesterday I mended it.")], "-r")
-    again.answer("please mend it", "1")
-    again.see("Last reply: It is mended.")
+    again = cinch([Reply(text="Yesterday I fixed it.")], "-r")
+    again.answer("please fix it", "1")
+    again.see("Last reply: It is fixed.")
     again.see("You: ")
     again.enter("what did we do?")
-    again.see("Yesterday I mended it.")
+    again.see("Yesterday I fixed it.")
     again.see("You: ")
     again.type("\x04")
 
     assert again.end() == 0
     assert again.resume_id == lines.resume_id
-    assert "please mend it" in reported(cinch)
+    assert "please fix it" in reported(cinch)
 
 
 def test_ctrl_c_stops_the_turn_and_quits_on_repeat(cinch):

@@ -30,7 +30,7 @@ def model_env(serve):
 @pytest.fixture
 def shell(terminal, tmp_path, model_env):
     (tmp_path / "inputrc").write_text("set enable-bracketed-paste off\n")
-    env = {"PS1": "person$ ", "INPUTRC": str(tmp_path / "inputrc"), "HISTFILE": ""}
+    env = {"PS1": "user$ ", "INPUTRC": str(tmp_path / "inputrc"), "HISTFILE": ""}
     return Shell(terminal(program=SHELL, env={**model_env, **env}), tmp_path)
 
 

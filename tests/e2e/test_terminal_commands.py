@@ -72,9 +72,9 @@ def test_sigterm_restores_the_terminal(terminal):
 
 
 def test_broken_terminal_is_repaired(terminal):
-    screen = terminal(program=("sh", "-c", f'{BREAK}; "$0" "$@" reset-terminal; echo mended; read -r line', *CINCH))
+    screen = terminal(program=("sh", "-c", f'{BREAK}; "$0" "$@" reset-terminal; echo fixed; read -r line', *CINCH))
 
-    screen.written(b"mended")
+    screen.written(b"fixed")
 
     assert left_on(screen.raw) == set()
     assert screen.attributes[3] & USUAL == USUAL

@@ -36,7 +36,7 @@ def shell(terminal: StartTerminal, tmp_path: Path, model_env: dict[str, str]) ->
     (tmp_path / "inputrc").write_text("set enable-bracketed-paste off\n")
 
     def start(**env: str) -> Shell:
-        own = {"PS1": "person$ ", "INPUTRC": str(tmp_path / "inputrc"), "HISTFILE": ""}
+        own = {"PS1": "user$ ", "INPUTRC": str(tmp_path / "inputrc"), "HISTFILE": ""}
         screen = terminal(program=SHELL, env={**model_env, **own, **env})
         shell = Shell(screen, tmp_path)
         shell.run("ulimit -c 0")
@@ -65,7 +65,7 @@ def test_sigkill_leaves_the_shell_a_working_terminal(shell: StartShell, number: 
     assert used.attributes() == used.before
     used.screen.type("echo all is $((6 * 7)) well\r")
     used.screen.see("all is 42 well")
-    assert b"person$ " in used.screen.raw.rpartition(b"\x1b[?1049l")[2]
+    assert b"user$ " in used.screen.raw.rpartition(b"\x1b[?1049l")[2]
 
 
 def test_kill_before_any_message_leaves_nothing_to_continue(shell: StartShell):

@@ -298,7 +298,7 @@ async def test_failing_prompt_hook_loses_no_prompt(tmp_path: Path):
     assert len(hooked.notices) == 2
 
 
-async def test_stop_hook_continues_the_run_and_is_told_so(tmp_path: Path):
+async def test_stop_hook_continues_the_run_and_learns_that_it_did(tmp_path: Path):
     text = """cat >> seen; echo >> seen; [ -e done ] || { touch done; echo "run the tests" >&2; exit 2; }"""
     hooked = HookedAgent(tmp_path, {"Stop": [group(command(text))]}, "first", "second")
 

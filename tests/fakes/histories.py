@@ -86,7 +86,7 @@ AUTHORS: Mapping[str, Author] = {
 }
 
 
-class Telling:
+class Conversation:
     """A conversation in progress; `messages` is its history."""
 
     def __init__(self, author: Author) -> None:
@@ -94,7 +94,7 @@ class Telling:
         self.messages: list[ModelMessage] = []
         self._replies = 0
 
-    def hear(self, *content: str | Image) -> None:
+    def prompt(self, *content: str | Image) -> None:
         self.messages.append(UserMessage(tuple(Text(each) if isinstance(each, str) else each for each in content)))
 
     def reply(self, reply: Reply, *, ids: Sequence[str] = ()) -> None:
@@ -148,107 +148,107 @@ class Telling:
 LOOKS: Sequence[tuple[str, Arguments]] = (("look", {"at": WORDS}), ("look", {}), ("read_file", {"path": "ü.py"}))
 
 
-def talk(told: Telling) -> None:
-    told.hear(WORDS, PICTURE)
-    told.reply(Reply(WORDS, thinking=THOUGHT))
-    told.hear("Go on")
+def talk(chat: Conversation) -> None:
+    chat.prompt(WORDS, PICTURE)
+    chat.reply(Reply(WORDS, thinking=THOUGHT))
+    chat.prompt("Go on")
 
 
-def parallel_calls(told: Telling) -> None:
-    told.hear("Look")
-    told.reply(Reply("I look.", thinking=THOUGHT, calls=LOOKS))
-    told.answer(WORDS, ValueError("it is dark"), PICTURE)
-    told.reply(Reply(thinking=THOUGHT, calls=LOOKS[:1]))
-    told.answer(PICTURE)
-    told.reply(Reply("Done."))
-    told.hear("Thanks")
+def parallel_calls(chat: Conversation) -> None:
+    chat.prompt("Look")
+    chat.reply(Reply("I look.", thinking=THOUGHT, calls=LOOKS))
+    chat.answer(WORDS, ValueError("it is dark"), PICTURE)
+    chat.reply(Reply(thinking=THOUGHT, calls=LOOKS[:1]))
+    chat.answer(PICTURE)
+    chat.reply(Reply("Done."))
+    chat.prompt("Thanks")
 
 
-def words_after_calls(told: Telling) -> None:
-    told.hear("Look")
-    told.reply(Reply(thinking=THOUGHT, calls=LOOKS[:2]))
-    told.say_more(Reply("I have called two tools."))
-    told.answer("one", "two")
+def words_after_calls(chat: Conversation) -> None:
+    chat.prompt("Look")
+    chat.reply(Reply(thinking=THOUGHT, calls=LOOKS[:2]))
+    chat.say_more(Reply("I have called two tools."))
+    chat.answer("one", "two")
 
 
-def steering_after_results(told: Telling) -> None:
-    told.hear("Look")
-    told.reply(Reply(thinking=THOUGHT, calls=LOOKS[:2]))
-    told.answer(PICTURE, "two")
-    told.hear("Be quick!", PICTURE)
+def steering_after_results(chat: Conversation) -> None:
+    chat.prompt("Look")
+    chat.reply(Reply(thinking=THOUGHT, calls=LOOKS[:2]))
+    chat.answer(PICTURE, "two")
+    chat.prompt("Be quick!", PICTURE)
 
 
-def broken_replies(told: Telling) -> None:
-    told.hear("Write")
-    told.break_off(Reply("one two three four five six"))
-    told.hear("Again")
-    told.break_off(Reply("one two three four five six", thinking=THOUGHT, calls=LOOKS), "the connection was cut")
-    told.hear("Again")
-    told.break_off(Reply(calls=LOOKS), "the connection was cut")
-    told.hear("   ")
-    told.reply(Reply())
-    told.hear("Again")
-    told.reply(Reply(thinking=THOUGHT))
-    told.hear("Again")
+def broken_replies(chat: Conversation) -> None:
+    chat.prompt("Write")
+    chat.break_off(Reply("one two three four five six"))
+    chat.prompt("Again")
+    chat.break_off(Reply("one two three four five six", thinking=THOUGHT, calls=LOOKS), "the connection was cut")
+    chat.prompt("Again")
+    chat.break_off(Reply(calls=LOOKS), "the connection was cut")
+    chat.prompt("   ")
+    chat.reply(Reply())
+    chat.prompt("Again")
+    chat.reply(Reply(thinking=THOUGHT))
+    chat.prompt("Again")
 
 
-def replies_in_a_row(told: Telling) -> None:
-    told.hear("Write")
-    told.break_off(Reply("one two three four five six"), "the connection was cut")
-    told.reply(Reply("I look.", thinking=THOUGHT, calls=LOOKS[:1]))
-    told.answer("one")
+def replies_in_a_row(chat: Conversation) -> None:
+    chat.prompt("Write")
+    chat.break_off(Reply("one two three four five six"), "the connection was cut")
+    chat.reply(Reply("I look.", thinking=THOUGHT, calls=LOOKS[:1]))
+    chat.answer("one")
 
 
-def odd_ids(told: Telling) -> None:
-    told.hear("Look")
-    told.reply(Reply(calls=LOOKS), ids=["x" * 450 + "a", "x" * 450 + "b", ""])
-    told.answer("one", "two", "three")
-    told.reply(Reply(calls=LOOKS), ids=["functions.look:0", "functions_look_0", "call_1|fc_ü 🌍"])
-    told.answer("one", "two", "three")
-    told.reply(Reply(calls=LOOKS), ids=["functions.look:0", "same", "same"])
-    told.answer("one", "two", "three")
-    told.reply(Reply(calls=LOOKS), ids=["abcdefgh1", "abcdefgh12", "abcdefgh1!"])
-    told.answer("one", "two", "three")
+def odd_ids(chat: Conversation) -> None:
+    chat.prompt("Look")
+    chat.reply(Reply(calls=LOOKS), ids=["x" * 450 + "a", "x" * 450 + "b", ""])
+    chat.answer("one", "two", "three")
+    chat.reply(Reply(calls=LOOKS), ids=["functions.look:0", "functions_look_0", "call_1|fc_ü 🌍"])
+    chat.answer("one", "two", "three")
+    chat.reply(Reply(calls=LOOKS), ids=["functions.look:0", "same", "same"])
+    chat.answer("one", "two", "three")
+    chat.reply(Reply(calls=LOOKS), ids=["abcdefgh1", "abcdefgh12", "abcdefgh1!"])
+    chat.answer("one", "two", "three")
 
 
-def odd_names(told: Telling) -> None:
+def odd_names(chat: Conversation) -> None:
     names = ("default_api.look", "mcp/server:ü tool", "1" + "n" * 99, "$look")
-    told.hear("Look")
-    told.reply(Reply(calls=[(name, {}) for name in names]))
-    told.answer("one", "two", "three", ValueError("no such tool"))
+    chat.prompt("Look")
+    chat.reply(Reply(calls=[(name, {}) for name in names]))
+    chat.answer("one", "two", "three", ValueError("no such tool"))
 
 
-def nothing_said(told: Telling) -> None:
-    told.hear("Look")
-    told.reply(Reply(" \n", calls=LOOKS))
-    told.answer(None, " ", ValueError(""))
-    told.hear(" ")
+def nothing_said(chat: Conversation) -> None:
+    chat.prompt("Look")
+    chat.reply(Reply(" \n", calls=LOOKS))
+    chat.answer(None, " ", ValueError(""))
+    chat.prompt(" ")
 
 
-def unanswered_calls(told: Telling) -> None:
-    told.hear("Look")
-    told.reply(Reply(thinking=THOUGHT, calls=LOOKS))
-    told.answer("one")
-    told.hear("What now?")
+def unanswered_calls(chat: Conversation) -> None:
+    chat.prompt("Look")
+    chat.reply(Reply(thinking=THOUGHT, calls=LOOKS))
+    chat.answer("one")
+    chat.prompt("What now?")
 
 
-def begins_with_a_call(told: Telling) -> None:
-    told.reply(Reply("I look.", thinking=THOUGHT, calls=LOOKS[:1]))
-    told.answer("one")
-    told.reply(Reply("Done."))
-    told.hear("Thanks")
+def begins_with_a_call(chat: Conversation) -> None:
+    chat.reply(Reply("I look.", thinking=THOUGHT, calls=LOOKS[:1]))
+    chat.answer("one")
+    chat.reply(Reply("Done."))
+    chat.prompt("Thanks")
 
 
-def secret_thoughts(told: Telling) -> None:
-    told.hear("Look")
-    told.reply(Reply("I look.", calls=LOOKS[:1]))
-    last = told.messages.pop()
+def secret_thoughts(chat: Conversation) -> None:
+    chat.prompt("Look")
+    chat.reply(Reply("I look.", calls=LOOKS[:1]))
+    last = chat.messages.pop()
     assert isinstance(last, AssistantMessage)
-    told.messages.append(replace(last, content=(Thinking("", redacted=REDACTED), *last.content)))
-    told.answer("one")
+    chat.messages.append(replace(last, content=(Thinking("", redacted=REDACTED), *last.content)))
+    chat.answer("one")
 
 
-CONVERSATIONS: Mapping[str, Callable[[Telling], None]] = {
+CONVERSATIONS: Mapping[str, Callable[[Conversation], None]] = {
     tell.__name__: tell
     for tell in (
         *(talk, parallel_calls, words_after_calls, steering_after_results, broken_replies, replies_in_a_row),
@@ -260,6 +260,6 @@ CONVERSATIONS: Mapping[str, Callable[[Telling], None]] = {
 @cache
 def history_of(author: str, name: str) -> tuple[ModelMessage, ...]:
     """Return the history of that conversation with the vendor."""
-    told = Telling(AUTHORS[author])
-    CONVERSATIONS[name](told)
-    return tuple(told.messages)
+    chat = Conversation(AUTHORS[author])
+    CONVERSATIONS[name](chat)
+    return tuple(chat.messages)

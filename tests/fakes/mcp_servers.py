@@ -51,7 +51,7 @@ def raw_server(name: str = "raw", *, env: dict[str, str] | None = None, **script
     return McpServer(name, command=sys.executable, args=args, env=env or {}, **options)
 
 
-class Person:
+class ScriptedAnswers:
     """Answers questions from a list of labels or texts; `None` closes the question."""
 
     def __init__(self, *answers: str | None) -> None:

@@ -26,7 +26,7 @@ class Painting:
     """Rows of text with the style of each cell."""
 
     rows: tuple[str, ...]
-    looks: tuple[tuple[str, ...], ...]
+    styles: tuple[tuple[str, ...], ...]
 
 
 def strips_of(app: App[object]) -> list[Strip]:
@@ -38,44 +38,46 @@ def strips_of(app: App[object]) -> list[Strip]:
 
 def paint(app: App[object]) -> Painting:
     rows: list[str] = []
-    looks: list[tuple[str, ...]] = []
+    styles: list[tuple[str, ...]] = []
     for strip in strips_of(app):
-        cells = [cell for segment in strip for cell in _cells(segment.text, _look(segment.style))]
+        cells = [cell for segment in strip for cell in _cells(segment.text, _style_name(segment.style))]
         rows.append("".join(text for text, _ in cells).rstrip())
-        looks.append(tuple(look for text, look in cells for _ in range(cell_len(text))))
-    return Painting(tuple(rows), tuple(looks))
+        styles.append(tuple(style for text, style in cells for _ in range(cell_len(text))))
+    return Painting(tuple(rows), tuple(styles))
 
 
 def side_by_side(paintings: dict[str, Painting]) -> str:
     """Return the same screen in several themes as one text; only colours may differ."""
     first, *others = paintings.values()
     assert all(other.rows == first.rows for other in others), "a theme has changed what is written"
-    stacked = [list(zip(*rows, strict=True)) for rows in zip(*(each.looks for each in paintings.values()), strict=True)]
+    stacked = [
+        list(zip(*rows, strict=True)) for rows in zip(*(each.styles for each in paintings.values()), strict=True)
+    ]
     seen = dict.fromkeys(cell for row in stacked for cell in row)
     marks = dict(zip(seen, MARKS, strict=False))
-    assert len(marks) == len(seen), "more looks than there are marks for them"
-    legend = [f"{mark}  {'  |  '.join(look)}" for look, mark in marks.items()]
+    assert len(marks) == len(seen), "more styles than there are marks for them"
+    legend = [f"{mark}  {'  |  '.join(style)}" for style, mark in marks.items()]
     return "\n".join([*first.rows, "", " | ".join(paintings), *legend, "", *_runs(stacked, marks), ""])
 
 
 def _runs(stacked: Sequence[Sequence[tuple[str, ...]]], marks: dict[tuple[str, ...], str]) -> Iterator[str]:
     for row in stacked:
-        yield " ".join(f"{marks[look]}{len(list(same))}" for look, same in groupby(row))
+        yield " ".join(f"{marks[style]}{len(list(same))}" for style, same in groupby(row))
 
 
-def _cells(text: str, look: str) -> Iterator[tuple[str, str]]:
+def _cells(text: str, style: str) -> Iterator[tuple[str, str]]:
     """Return the characters, each with its combining marks."""
     letter = ""
     for character in text:
         if letter and cell_len(letter + character) > cell_len(letter):
-            yield letter, look
+            yield letter, style
             letter = ""
         letter += character
     if letter:
-        yield letter, look
+        yield letter, style
 
 
-def _look(style: Style | None) -> str:
+def _style_name(style: Style | None) -> str:
     if style is None:
         return "as it comes"
     on = [name for name in ATTRIBUTES if getattr(style, name)]

@@ -20,7 +20,7 @@ from harness.views import TextView, View
 class WhimTool:
     """Tool that acts, and is as risky, as its arguments say. Requires the argument that names the action."""
 
-    description = "Does as it is told."
+    description = "Behaves as its arguments require."
     label = "Whim"
 
     def __init__(self, name: str, stage: Stage) -> None:
@@ -31,7 +31,7 @@ class WhimTool:
 
     def validate(self, arguments: JsonObject) -> JsonObject:
         if "do" not in arguments:
-            raise InvalidArguments(f"{self.name} needs to be told what to do")
+            raise InvalidArguments(f"{self.name} requires an instruction")
         return arguments
 
     def summary(self, arguments: JsonObject) -> str:

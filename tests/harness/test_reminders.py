@@ -7,10 +7,10 @@ async def test_reminder_is_sent_with_the_next_prompt_and_starts_no_run(make_agen
     agent = make_agent("one", "two")
     await agent.prompt("first")
 
-    agent.add_reminder("the person put a.py back")
+    agent.add_reminder("the user restored a.py")
     asked = len(requests(agent))
     await agent.prompt("second")
 
     assert asked == 1
-    assert texts_of(agent) == ["first", "second", "the person put a.py back"]
+    assert texts_of(agent) == ["first", "second", "the user restored a.py"]
     assert agent.history.messages[-2].synthetic

@@ -24,7 +24,7 @@ def everything(
     context: ToolContext,
     when: date,
     line: Part | None = None,
-    tags: list[str] = [],  # noqa: B006  a model is told of it, and no call changes it for the next
+    tags: list[str] = [],  # noqa: B006  the schema has it, and no call changes it for the next
     sizes: dict[str, int] = {},  # noqa: B006
     mode: Literal["a", "b"] = "a",
     level: Annotated[int, Field(ge=1, description="How high.")] = 3,

@@ -22,7 +22,7 @@ from providers.plugins import Preset, ProviderPlugin
 PRESET = Preset("{name}", "A label", "own", "https://api.example.com", key_variables=("ACME_API_KEY",){more})
 {name} = ProviderPlugin(PRESET, {open})
 """
-# What each package holds, and what is told of it.
+# Content of each package, and the report on it.
 BROKEN = {
     "absent": ("import no_such_module\n", "No module named 'no_such_module'"),
     "syntax": ("this is no Python\n", "SyntaxError"),

@@ -20,7 +20,7 @@ from http_client import pool
 from providers import connect
 
 AT_ONCE = 110
-"""More than httpx would have it if it were not told."""
+"""More than the default limit of httpx."""
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 

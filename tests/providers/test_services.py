@@ -46,7 +46,7 @@ from providers.wire.encoding import nine_letters
 CHAT = [preset for preset in presets().values() if preset.protocol == "openai_chat"]
 RESPONSES = [preset for preset in presets().values() if preset.protocol == "openai_responses"]
 NAMED_BY_USER = {"proxy", "azure", "azure-chat", "litellm", "ollama", "lmstudio", "llamacpp", "vllm"}
-"""Where the models are the person's own, so that none can be taken without being named."""
+"""Services with models of the user's own: none can be chosen without its name."""
 BEYOND_OPENAI = {
     *("reasoning", "thinking", "reasoning_effort", "reasoning_format", "reasoning_split", "enable_thinking"),
     *("tool_stream", "chat_template_kwargs", "chat_template_args", "session_id"),

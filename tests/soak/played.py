@@ -101,7 +101,7 @@ class Played:
             ),
             ("ask_user", {"prompt": "How is it to be called?", **({"timeout_s": 2} if number > 500 else {})}),
             ("delegate_subagent", {"task": "look around and report", "name": "scout"}),
-            ("submit_plan", {"plan": "# The plan\n\n1. look\n2. mend"}),
+            ("submit_plan", {"plan": "# The plan\n\n1. look\n2. fix"}),
             ("reed_file", {"path": FILE}),
             ("bash", '{"command": "broken'),
         ]

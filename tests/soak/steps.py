@@ -16,7 +16,7 @@ ESC_IS_ALONE = 0.15
 """Seconds within which a terminal treats Esc and the next key as one key with Alt."""
 
 QUITS_WITHIN = 2.0
-WORDS = ("hello", "mend", "the", "discount", "please", "why", "数える", "שלום", "👩‍👩‍👧‍👦", "q", "n", "y", "[red]", "1")
+WORDS = ("hello", "fix", "the", "discount", "please", "why", "数える", "שלום", "👩‍👩‍👧‍👦", "q", "n", "y", "[red]", "1")
 SHELL = ("!echo hello", "!seq 1 300", "!sleep 30", "!!ls", "!printf '\\033[2Jx'", "!false", "!cat", "!nosuchthing")
 ARGUED = (
     "#approve on",

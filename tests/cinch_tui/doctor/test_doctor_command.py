@@ -1,4 +1,4 @@
-"""`cinch doctor` as a person runs it."""
+"""`cinch doctor` as users run it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which step on the way to a service fails, over real connections, and what a person reads of it."""
+"""Diagnosis of the step at which a connection to a service fails, over real connections."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def behind_tls(start: Any, authority: Authority, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def silent() -> Iterator[int]:
-    """The port of somebody who takes connections and says nothing."""
+    """Return the port of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
 

@@ -1,4 +1,4 @@
-"""What a person reads of a service that answers, and of one that refuses."""
+"""Reports on a service that answers, and on one that refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which services are looked at, and in which order they are told."""
+"""Services that are checked, and the order in which they are reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEY = "sk-canary-0123456789"
 
 
 async def set_up(**how: Any) -> list[str]:
-    """What is told of services, when nobody is asked."""
+    """Report of services without a request to any of them."""
     found = report(await examined(is_offline=True, **how))
     return found[next(at for at, line in enumerate(found) if line.split()[1] == "services") :]
 

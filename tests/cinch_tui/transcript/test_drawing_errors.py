@@ -18,7 +18,7 @@ class Faulty(BlockPart):
     def text(self) -> str:
         return "what was \x1b[31msaid"
 
-    def draw(self, look: BlockStyles, width: int) -> list[StyledLine]:
+    def draw(self, styles: BlockStyles, width: int) -> list[StyledLine]:
         raise ValueError("no such colour")
 
     def guess(self, width: int) -> int:

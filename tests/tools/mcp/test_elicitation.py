@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fakes.mcp_servers import Person
+from fakes.mcp_servers import ScriptedAnswers
 
 from tools.mcp.elicitation import Form, FormAnswer
 
@@ -24,9 +24,9 @@ def form(*names: str, required: tuple[str, ...] = ()) -> Form:
 
 
 async def test_each_field_is_asked_for_in_its_type() -> None:
-    person = Person("Ada", "ada@example.org", "36", "1.5", "No", "Green", "Large")
+    scripted = ScriptedAnswers("Ada", "ada@example.org", "36", "1.5", "No", "Green", "Large")
 
-    answer = await form(*FIELDS, required=tuple(FIELDS)).ask(person)
+    answer = await form(*FIELDS, required=tuple(FIELDS)).ask(scripted)
 
     assert answer == FormAnswer(
         "accept",
@@ -40,9 +40,9 @@ async def test_each_field_is_asked_for_in_its_type() -> None:
             "size": "l",
         },
     )
-    assert person.questions[0].prompt == "The MCP server shop asks: An order.\n\nYour name"
-    assert [each.label for each in person.questions[-1].choices] == ["Small", "Large", "Decline"]
-    assert [each.free_text for each in person.questions] == [True, True, True, True, False, False, False]
+    assert scripted.questions[0].prompt == "The MCP server shop asks: An order.\n\nYour name"
+    assert [each.label for each in scripted.questions[-1].choices] == ["Small", "Large", "Decline"]
+    assert [each.free_text for each in scripted.questions] == [True, True, True, True, False, False, False]
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ async def test_each_field_is_asked_for_in_its_type() -> None:
     ],
 )
 async def test_invalid_value_is_asked_for_again(name: str, wrong: str, right: str, problem: str) -> None:
-    person = Person(wrong, right)
+    scripted = ScriptedAnswers(wrong, right)
 
-    answer = await form(name, required=(name,)).ask(person)
+    answer = await form(name, required=(name,)).ask(scripted)
 
     assert answer.action == "accept"
-    assert person.questions[1].prompt.endswith(problem)
+    assert scripted.questions[1].prompt.endswith(problem)
 
 
 @pytest.mark.parametrize(
@@ -77,22 +77,22 @@ async def test_invalid_value_is_asked_for_again(name: str, wrong: str, right: st
 async def test_form_is_cancelled_declined_or_answered_in_part(
     answers: tuple[str | None, ...], expected: FormAnswer
 ) -> None:
-    assert await form("name", "age", required=("name",)).ask(Person(*answers)) == expected
+    assert await form("name", "age", required=("name",)).ask(ScriptedAnswers(*answers)) == expected
 
 
 @pytest.mark.parametrize(("answer", "action"), [("Accept", "accept"), ("Decline", "decline"), (None, "cancel")])
 async def test_form_without_fields_is_a_confirmation(answer: str | None, action: str) -> None:
-    assert (await form().ask(Person(answer))).action == action
+    assert (await form().ask(ScriptedAnswers(answer))).action == action
 
 
 @pytest.mark.parametrize(
     "schema", [{}, {"properties": 7}, {"properties": {"a": 7}}, {"properties": {"a": {"enum": 7}}}]
 )
 async def test_malformed_form_does_no_harm(schema: dict[str, Any]) -> None:
-    assert (await Form("shop", "?", schema).ask(Person(None))).action == "cancel"
+    assert (await Form("shop", "?", schema).ask(ScriptedAnswers(None))).action == "cancel"
 
 
 async def test_form_with_too_many_fields_is_declined_unasked() -> None:
     schema = {"properties": {f"field-{number}": {"type": "string"} for number in range(1000)}}
 
-    assert (await Form("shop", "?", schema).ask(Person())).action == "decline"
+    assert (await Form("shop", "?", schema).ask(ScriptedAnswers())).action == "decline"

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from fakes.mcp_servers import (
-    Person,
+    ScriptedAnswers,
     call,
     listed,
     make_host,
@@ -302,14 +302,14 @@ async def test_malformed_results_are_errors(tmp_path: Path) -> None:
 
 
 async def test_page_to_open_is_shown_and_never_opened(tmp_path: Path) -> None:
-    person = Person("Decline")
+    scripted = ScriptedAnswers("Decline")
     params = {"mode": "url", "message": "Log in\x1b[2J", "url": "https://evil.example/\x1b[31m", "elicitationId": "1"}
 
-    async with running([raw_server(tools=[listed("ask")])], make_host(tmp_path, ask=person)) as manager:
+    async with running([raw_server(tools=[listed("ask")])], make_host(tmp_path, ask=scripted)) as manager:
         task = asyncio.create_task(call(manager, "ask", tmp_path, method="elicitation/create", params=params, count=1))
-        await until(lambda: person.questions)
+        await until(lambda: scripted.questions)
         task.cancel()
 
-    (question,) = person.questions
+    (question,) = scripted.questions
     assert "evil.example" in question.prompt
     assert "\x1b" not in question.prompt

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from fakes.mcp_servers import (
-    Person,
+    ScriptedAnswers,
     call,
     everything,
     make_context,
@@ -93,7 +93,7 @@ async def reply(request: SamplingRequest) -> SampledReply:
 
 
 def host_with(folder: Path, *answers: str | None) -> McpHost:
-    return make_host(folder, ask=Person(*answers), sample=reply, roots=lambda: [folder])
+    return make_host(folder, ask=ScriptedAnswers(*answers), sample=reply, roots=lambda: [folder])
 
 
 async def test_every_tool_of_the_reference_server(server: McpServer, tmp_path: Path) -> None:

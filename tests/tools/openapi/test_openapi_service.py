@@ -82,7 +82,7 @@ async def test_parameters_arrive_in_every_place(load: Load) -> None:
     assert arrived == {"id": 3, "tag": ["a b", "c&d"], "x_trace": "t-1", "theme": "dark", "limit": 10}
 
 
-async def test_parameters_of_one_name_are_told_apart(load: Load) -> None:
+async def test_parameters_of_one_name_are_distinguished(load: Load) -> None:
     api = await load()
 
     arrived = await api.answer("clash", id="p-1", id_query="q", body="b")

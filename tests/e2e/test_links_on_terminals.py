@@ -43,9 +43,15 @@ def test_click_on_a_file_location_opens_the_editor_there(app):
     app.see("See https")
 
 
-def test_links_can_be_opened_or_copied_by_key(app):
+def select_the_last_block(app) -> None:
     app.type("\t")
+    app.see("In the conversation:")
     app.type("\x1b[1;2A")
+    app.see("l links")
+
+
+def test_links_can_be_opened_or_copied_by_key(app):
+    select_the_last_block(app)
     app.type("l")
     app.see("Links of this block")
     app.type("label")
@@ -60,8 +66,7 @@ def test_links_can_be_opened_or_copied_by_key(app):
 
 
 def test_block_without_links_shows_a_notice_and_opens_no_list(app):
-    app.type("\t")
-    app.type("\x1b[1;2A")
+    select_the_last_block(app)
     app.type("\x1b[1;2A")
     app.type("l")
 

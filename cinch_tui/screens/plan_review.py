@@ -74,7 +74,7 @@ class PlanScreen(DockedDialog[PlanDecision]):
 
     @property
     def key_hints(self) -> tuple[str, ...]:
-        digits = ("a digit chooses the option",) if self._plan.options else ()
+        digits = (f"1–{len(self._plan.options)} choose the option",) if self._plan.options else ()
         return _WRITING_HINT if self.explaining else (*digits, *_HINT, f"plan.back {self._review.back}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -120,7 +120,8 @@ class PlanScreen(DockedDialog[PlanDecision]):
         return Content.styled(f"{title}{edited}", "bold")
 
     def _mark(self, at: int) -> Content:
-        return Content.styled(f"{'▸' if at == self._option else ' '} {at + 1}", "bold" if at == self._option else "")
+        # No cursor: the arrow keys move between the answers, as in all dialogs.
+        return Content.styled(f"{'●' if at == self._option else '○'} {at + 1}", "bold" if at == self._option else "")
 
     def action_pick(self, index: int) -> None:
         if index < len(self._plan.options):

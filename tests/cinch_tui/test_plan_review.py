@@ -166,7 +166,7 @@ async def test_digit_chooses_an_option_and_the_first_is_the_default():
         chosen += [each.option for each in app.results if isinstance(each, PlanDecision)]
 
     assert heading == "Plan: Prices"
-    assert marks == ["▸ 1  2", "  1▸ 2", "▸ 1  2", "▸ 1  2"]
+    assert marks == ["● 1○ 2", "○ 1● 2", "● 1○ 2", "● 1○ 2"]
     assert chosen == ["Patch", "Rewrite", "Patch", "Patch"]
 
 

@@ -71,7 +71,9 @@ def parse(
     if not paths:
         return
     stamps = database.stamps()
-    for tags in _in_processes(partial(_tags, root), _batches(((path, stamps[path]) for path in paths), _TAGS_BATCH)):
+    # Another process may have removed a file meanwhile.
+    batches = _batches(((path, stamps[path]) for path in paths if path in stamps), _TAGS_BATCH)
+    for tags in _in_processes(partial(_tags, root), batches):
         database.save_tags(tags)
         if is_over():
             break

@@ -89,7 +89,7 @@ def _unparsed_with(database: IndexDatabase, name: str, files: Mapping[str, Stamp
     if not unparsed:
         return []
     last = _SEPARATORS.sub(".", name).rpartition(".")[2]
-    needed = [word.lower().encode("utf-8", "replace") for word in _WORD.findall(_CHOICE.sub(" ", last))]
+    needed = [word.encode("utf-8", "replace").lower() for word in _WORD.findall(_CHOICE.sub(" ", last))]
     return [
         path for path, words in database.words() if path in unparsed and all(word in words.lower() for word in needed)
     ]

@@ -289,6 +289,9 @@ def test_a_symbol_is_found_without_parsing_files_that_do_not_mention_it(place: W
     def unparsed() -> list[str]:
         return use_index(cache, str(place.root), IndexDatabase.unparsed)
 
+    place.put("app/größe.py", "class ÄußereGröße: ...\n")
+    names.append("app/größe.py")
+    assert search("ÄußereGröße") == ["app/größe.py"]
     assert search("runapp") == ["app/two.ts"]
     assert unparsed() == ["app/one.py", "core/engine.py", "tests/test_engine.py"]
     assert search("*_Help[a-f]r") == []

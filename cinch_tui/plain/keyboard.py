@@ -24,14 +24,24 @@ CHUNK = 65_536
 
 
 class Keyboard:
-    """Reads lines. While `is_reading` is True, a signal handler may raise to abort the line."""
+    """Reads lines. While `is_reading` is True, a signal handler may raise to abort the line.
 
-    def __init__(self, stdin: TextIO, writer: LineWriter, environ: Mapping[str, str]) -> None:
+    Args:
+        stdin: Where lines come from.
+        writer: Prints the prompts.
+        environ: Environment of the program.
+        check: Called before each line; raises if a signal came while its prompt was printed.
+    """
+
+    def __init__(
+        self, stdin: TextIO, writer: LineWriter, environ: Mapping[str, str], check: Callable[[], None]
+    ) -> None:
         self.is_reading = False
         self.is_at_end = False
         self.is_terminal = stdin.isatty()
         self.fd = stdin.fileno()
         self._writer = writer
+        self._check = check
         self._bytes = b""
         is_dumb = environ.get("TERM", "dumb") in ("", "dumb", "unknown")
         self._edits = self.is_terminal and sys.stdout.isatty() and stdin is sys.stdin and not is_dumb
@@ -98,6 +108,7 @@ class Keyboard:
         self._writer.pause(prompt)
         try:
             self.is_reading = True
+            self._check()
             return read()
         except BaseException:
             self.is_reading = False

@@ -98,7 +98,7 @@ class LineApp:
         self._woken, self._waker = os.pipe()
         os.set_blocking(self._waker, False)
         self._writer = LineWriter(sys.stdout)
-        self._keyboard = Keyboard(sys.stdin, self._writer, options.environ)
+        self._keyboard = Keyboard(sys.stdin, self._writer, options.environ, self._check_line)
         self._agent_thread = AgentThread()
         self._menus = menus = Menus(self._writer, self._wake, self._withdraw)
         self._session = PlainSession(options, settings, menus, is_at_terminal=self._keyboard.is_terminal)
@@ -321,10 +321,16 @@ class LineApp:
         del number, frame
         if not self._keyboard.is_reading:
             return
-        if self._request is not None and self._request.answer.cancelled():
-            raise RequestWithdrawn
+        self._check_line()
         if self._is_run_requested and self._awaits_prompt and not self._keyboard.has_typed:
             raise RunRequested
+
+    def _check_line(self) -> None:
+        """Abort the line that is being read, or about to be, if it is not needed any more."""
+        if self._killed:
+            raise UserLeft
+        if self._request is not None and self._request.answer.cancelled():
+            raise RequestWithdrawn
 
     def _wake(self) -> None:
         """Wake the main thread; callable from any thread."""

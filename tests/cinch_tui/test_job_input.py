@@ -14,7 +14,6 @@ from fakes.script import Reply
 from textual.widgets import Input, Static
 
 from cinch_tui.app.app import CinchApp
-from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.job_terminal import JobTerminal
 from harness.agent import job_wake
 from harness.user_requests import AllowForSession, AllowOnce
@@ -127,9 +126,9 @@ async def test_status_bar_shows_the_grant_for_a_job_until_it_ends(start):
     async with app.run_test(size=(100, 30)) as pilot:
         await say(pilot, app, "#approve smart", lambda: "Approval smart" in blocks(app))
         status = app.controller.view.widgets.status
-        await say(pilot, app, "go", lambda: isinstance(app.screen, ApprovalScreen))
+        await say(pilot, app, "go", lambda: app.screen.query("ApprovalScreen #reason"))
         app.screen.answer(AllowOnce())
-        await until(pilot, lambda: "job-1" in blocks(app) and isinstance(app.screen, ApprovalScreen))
+        await until(pilot, lambda: "job-1" in blocks(app) and app.screen.query("ApprovalScreen #reason"))
         app.screen.answer(AllowForSession())
         await until(pilot, lambda: "Typed." in blocks(app) and not app.controller.is_running)
         granted = status.status.allowed

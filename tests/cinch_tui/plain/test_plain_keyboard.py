@@ -1,10 +1,43 @@
 from __future__ import annotations
 
+import io
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
-from cinch_tui.plain.keyboard import completions, is_complete, join_lines
+from cinch_tui.plain.keyboard import Keyboard, completions, is_complete, join_lines
+from cinch_tui.plain.line_writer import LineWriter
+
+
+class SignallingTerminal(io.StringIO):
+    """Output of a program that gets a signal as soon as it has printed a prompt."""
+
+    def write(self, text: str) -> int:
+        if text:
+            os.kill(os.getpid(), signal.SIGUSR1)
+        return super().write(text)
+
+
+def test_a_line_is_not_awaited_after_a_signal_that_came_with_its_prompt():
+    received: list[int] = []
+
+    def check() -> None:
+        if received:
+            raise KeyboardInterrupt
+
+    reading, writing = os.pipe()
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: received.append(number))
+    try:
+        with os.fdopen(reading) as stdin, os.fdopen(writing, "w"):
+            keyboard = Keyboard(stdin, LineWriter(SignallingTerminal()), {}, check)
+            with pytest.raises(KeyboardInterrupt):
+                keyboard.line("You: ")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert not keyboard.is_reading
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ class Job(Struct, eq=False):
     killer: Killer = ""
     """Killed by the model, the user or at exit; empty if it was not killed."""
     notice_id: str = ""
-    """Id of the message that informs the model of its end; empty if there is none."""
+    """Id of the message to the model about the end of the job; empty if there is none."""
     waiting: int = 0
     """Number of tool calls that wait for its end."""
     started: float = field(default_factory=time.monotonic)

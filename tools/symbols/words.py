@@ -19,8 +19,10 @@ _ASCII_SEPARATORS = bytes(code if chr(code).isalnum() or chr(code) == "_" else o
 SHORTEST_WORD = 3
 _LONGEST_WORD = 100
 _WORD = re.compile(rf"[^\W\d]\w{{{SHORTEST_WORD - 1},{_LONGEST_WORD - 1}}}")
-_COMMENT_LINES = re.compile(rb"^[ \t]*(?://|/\*(?!.*\*/[ \t]*\S)|\*[ \t]|#[ \t]+(?![ \t]|define\b)).*", re.MULTILINE)
-"""Most of them, in all languages: what a file mentions there, it seldom uses."""
+_COMMENT_LINES = re.compile(
+    rb"^[ \t]*(?://|/\*(?!.*\*/[ \t]*\S)|\*[ \t](?!.*\{[ \t]*$)|#[ \t]+(?![ \t]|define\b)).*", re.MULTILINE
+)
+"""Most of them, in all languages, but no definition: what a file mentions there, it seldom uses."""
 _KEYWORDS: dict[str, Kind] = {
     "class": "class",
     "const": "constant",

@@ -76,6 +76,7 @@ def test_words_are_counted_without_comments_and_those_after_a_keyword_are_declar
         "run": "variable",
         "two": "variable",
     }
+    assert words_in(b" * a comment\n  * generated() {\n").counts == {"generated": 1}
     assert words_in("class Größe: ...".encode()).declared == {"Größe": "class"}
 
 

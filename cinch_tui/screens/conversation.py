@@ -19,6 +19,7 @@ from harness.errors import CinchError
 if TYPE_CHECKING:
     from textual.app import App
     from textual.events import Key, Paste
+    from textual.screen import Screen
 
     from cinch_tui.commands.host import FullScreenHost
     from cinch_tui.controller.controller import SessionController
@@ -56,6 +57,7 @@ class ConversationScreen(FrameLimitedScreen):
         self._widgets: ChatWidgets | None = None
         self._panels: PanelManager | None = None
         self._emptied_at = -math.inf
+        self._covered_rows = 0
 
     @property
     def widgets(self) -> ChatWidgets:
@@ -103,12 +105,20 @@ class ConversationScreen(FrameLimitedScreen):
 
     @on(Covered)
     def _covered(self, message: Covered) -> None:
+        # The rows below can change while the dialog is open.
+        self.screen_layout_refresh_signal.subscribe(self, self._fit_above_dialog, immediate=True)
+        self._covered_rows = message.rows
+        self._fit_above_dialog()
+
+    def _fit_above_dialog(self, _: Screen[object] | None = None) -> None:
         """Keep the end of the conversation above a docked dialog, which covers the prompt and its neighbours."""
-        # The bottom of the stage does not help: its margin moves it, and a resize may not have reached it yet.
-        below = [each for each in self.children if each.display and each is not self.widgets.transcript_area]
-        rows = sum(each.outer_size.height for each in below)
-        most = self.size.height - rows - MIN_ROWS
-        self.widgets.transcript_area.styles.margin = (0, 0, max(0, min(message.rows - rows, most)), 0)
+        margin = 0
+        if self._covered_rows:
+            # The bottom of the stage does not help: its margin moves it, and a resize may not have reached it yet.
+            below = [each for each in self.children if each.display and each is not self.widgets.transcript_area]
+            rows = sum(each.outer_size.height for each in below)
+            margin = max(0, min(self._covered_rows - rows, self.size.height - rows - MIN_ROWS))
+        self.widgets.transcript_area.styles.margin = (0, 0, margin, 0)
 
     @on(ScrollConversation)
     def _scroll_conversation(self, message: ScrollConversation) -> None:

@@ -3,14 +3,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fakes.chat import chat, ready, until
 from fakes.dialogs import Host
-from fakes.scenes import CHANGE
+from fakes.painting import paint
+from fakes.scenes import CHANGE, talk
 from msgspec.structs import replace
 from textual.events import MouseScrollUp
 from textual.widgets import Static
 
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.screen import Covered, ScrollConversation
+from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.widgets.view_pane import ViewPane
 from harness.messages import ToolCall
 from harness.permissions import Decision, Rule
@@ -120,6 +123,32 @@ async def test_rows_stay_covered_when_a_dialog_opens_before_the_last_closes():
         dialog = app.screen.query_one("#dialog").region
 
     assert covered[-1] == dialog.height
+
+
+async def test_end_of_the_conversation_stays_visible_when_the_lines_of_running_calls_disappear(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
+    app = chat(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(pilot, app)
+        widgets = app.controller.view.widgets
+        widgets.show([*talk(), NoticeBlock("The last sentence")])
+        for call_id in ("1", "2"):
+            widgets.tool_panel.started(call_id, "Edit file", "price.py")
+        await widgets.transcript.drained()
+        await app.push_screen(ApprovalScreen(replace(EDIT, view=CHANGE), grace=0))
+
+        def ends_at_dialog() -> bool:
+            return widgets.transcript_area.region.bottom == app.screen.query("#dialog").first().region.y
+
+        await until(pilot, lambda: widgets.tool_panel.region and ends_at_dialog())
+        widgets.tool_panel.clear()
+        await until(pilot, lambda: not widgets.tool_panel.region and ends_at_dialog())
+        await pilot.pause()
+
+        above = paint(app).rows[: widgets.transcript_area.region.bottom]
+    assert "The last sentence" in "\n".join(above)
 
 
 @pytest.mark.parametrize("keys", ["shift+up", "wheel"])

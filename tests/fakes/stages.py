@@ -113,6 +113,8 @@ async def tools(pilot: Pilot[object], app: CinchApp) -> None:
 
 
 async def streaming(pilot: Pilot[object], app: CinchApp) -> None:
+    # The first prompt is part of the gauge if it is sent while the window's size is looked up.
+    await until(pilot, lambda: all(worker.is_finished for worker in app.workers if worker.group == "open"))
     await pilot.press(*"why", "enter")
     await until(pilot, lambda: any("reads" in row for row in paint(app).rows))
     await pilot.press(*"and", "space", *"then")

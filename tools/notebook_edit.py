@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from harness.errors import WorkspaceError
+from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.risk import Risk
 from harness.views import DiffView, View
@@ -44,6 +45,16 @@ class NotebookEditTool(TypedTool[NotebookEditParameters]):
     def __init__(self, steps: Sequence[PostEditStep] = ()) -> None:
         self._steps = steps
 
+    def summary(self, arguments: JsonObject) -> str:
+        path, cell = arguments.get("path", ""), arguments.get("cell_id", "")
+        match arguments.get("edit_mode"):
+            case "insert":
+                return f"{path} · new cell {f'after {cell}' if cell else 'at the beginning'}"
+            case "delete":
+                return f"{path} · remove cell {cell}"
+            case _:
+                return f"{path} · cell {cell}"
+
     def risk_of(self, arguments: NotebookEditParameters) -> Risk:
         return Risk("edit", paths=(arguments.path,), rule_name="edit_file")
 
@@ -68,6 +79,13 @@ class NotebookEditTool(TypedTool[NotebookEditParameters]):
 
 def _explained(path: str, error: NotebookError | WorkspaceError) -> str:
     return f"{path}: {error}. Nothing was changed." if isinstance(error, NotebookError) else str(error)
+
+
+def _shown(old: str, new: str) -> tuple[str, str]:
+    """Return texts of a cell for a diff: that none ends with a line feed is usual, and worth no remark."""
+    if old.endswith("\n") or new.endswith("\n"):
+        return old, new
+    return old and f"{old}\n", new and f"{new}\n"
 
 
 class _CellEdit:
@@ -99,7 +117,7 @@ class _CellEdit:
         mode = self._arguments.edit_mode
         done = {"replace": "Replaced", "insert": "Inserted", "delete": "Removed"}[mode]
         new = "" if mode == "delete" else self._arguments.new_source
-        view = DiffView(f"{path} · cell {self._name}", self._old, new)
+        view = DiffView(f"{path} · cell {self._name}", *_shown(self._old, new))
         return ToolOutput.text(
             f"{done} cell {self._name} of {path}.", view=view, details={"path": path, "bytes_written": change.size}
         )

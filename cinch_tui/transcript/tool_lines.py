@@ -45,6 +45,7 @@ WIDEST = 400
 GLYPHS: dict[ToolStatus, str] = {"waiting": "○", "running": "◐", "done": "✓", "failed": "✗", "denied": "⊘"}
 # Marks a search result as `path:line:`; other listings contain names.
 _PLACE = re.compile(r":\d+:")
+_GIT_DIFF = "diff --git "
 TODO_MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 
 
@@ -80,7 +81,7 @@ def _result(first: str, counts: str, cells: int) -> str:
 
 
 def first_line(call: ToolCallState) -> str:
-    """Return the first output line of a finished call; empty for changes, which are shown completely, and failures."""
+    """Return the first output line of a finished call; empty for failures and changes, whose size says more."""
     if call.status != "done":
         return ""
     match call.view:
@@ -92,7 +93,8 @@ def first_line(call: ToolCallState) -> str:
             start = call.text
         case _:
             return ""
-    return one_line(start[:LONGEST_LOOKED_AT].lstrip().partition("\n")[0])
+    line = one_line(start[:LONGEST_LOOKED_AT].lstrip().partition("\n")[0])
+    return "" if line.startswith(_GIT_DIFF) else line
 
 
 def metric(call: ToolCallState, *, folded: bool = True) -> str:
@@ -118,7 +120,7 @@ def _outcome(call: ToolCallState, *, folded: bool) -> str:
         return words
     if call.status == "failed":
         return error_line(call.text, call.summary) if folded else "failed"
-    return count_lines(call.text)
+    return size_of(call.text)
 
 
 def _view_outcome(view: View, *, running: bool) -> str:
@@ -136,7 +138,7 @@ def _view_outcome(view: View, *, running: bool) -> str:
         case ImageView(_, _, width, height):
             return f"{width}×{height}" if width else ""
         case TextView(text):
-            return one_line(text.rstrip().rpartition("\n")[2]) if running else count_lines(text)
+            return one_line(text.rstrip().rpartition("\n")[2]) if running else size_of(text)
 
 
 def _terminal_outcome(view: TerminalView, *, running: bool) -> str:
@@ -145,15 +147,27 @@ def _terminal_outcome(view: TerminalView, *, running: bool) -> str:
     if view.note:
         return view.note
     code = view.exit_code
-    return f"exit {code}" if code else count_lines(view.output) or ("no output" if code == 0 else "")
+    return f"exit {code}" if code else size_of(view.output) or ("no output" if code == 0 else "")
 
 
-def count_lines(text: str) -> str:
+def size_of(text: str) -> str:
+    """Return the number of lines, or the changes in a diff of git; a short line itself."""
+    if text.startswith(_GIT_DIFF):
+        return _changes_in(text.split("\n"))
     stripped = text.strip("\n")
     lines = stripped.count("\n") + 1 if stripped else 0
     if lines == 1 and len(stripped) <= 60:
         return one_line(stripped)
     return f"{lines:,} {'line' if lines == 1 else 'lines'}" if lines else ""
+
+
+def _changes_in(diff: list[str]) -> str:
+    files = [line for line in diff if line.startswith(_GIT_DIFF)]
+    added, removed = (
+        sum(line.startswith(sign) and not line.startswith(f"{sign * 3} ") for line in diff) for sign in "+-"
+    )
+    what = one_line(files[0].rpartition(" b/")[2]) if len(files) == 1 else f"{len(files):,} files"
+    return f"{what} +{added} −{removed}"
 
 
 def body_lines(call: ToolCallState, styles: BlockStyles, width: int, *, is_brief: bool = False) -> list[StyledLine]:

@@ -66,14 +66,31 @@ async def test_cells_are_inserted_and_removed(place: Workplace, layout: str, aft
     file = await opened(place, NOTEBOOK, layout)
     before = file.read_text()
 
-    await place.call(NOTEBOOK_EDIT, path="a.ipynb", cell_id=after, new_source="y", cell_type="code", edit_mode="insert")
+    new = await place.call(
+        NOTEBOOK_EDIT, path="a.ipynb", cell_id=after, new_source="y", cell_type="code", edit_mode="insert"
+    )
     made = json.loads(file.read_text())["cells"][index]
     inserted = file.read_text()
-    await place.call(NOTEBOOK_EDIT, path="a.ipynb", cell_id=made["id"], edit_mode="delete")
+    gone = await place.call(NOTEBOOK_EDIT, path="a.ipynb", cell_id=made["id"], edit_mode="delete")
 
+    title = f"a.ipynb · cell {made['id']}"
+    assert (new.output.view, gone.output.view) == (DiffView(title, "", "y\n"), DiffView(title, "y\n", ""))
     assert (made["source"], made["outputs"], made["execution_count"]) == (["y"], [], None)
     assert inserted == json.dumps(json.loads(inserted), **LAYOUTS[layout]) + "\n"
     assert file.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "summary"),
+    [
+        ({"cell_id": "load", "new_source": "x"}, "a.ipynb · cell load"),
+        ({"cell_id": "load", "edit_mode": "insert"}, "a.ipynb · new cell after load"),
+        ({"edit_mode": "insert"}, "a.ipynb · new cell at the beginning"),
+        ({"cell_id": 2, "edit_mode": "delete"}, "a.ipynb · remove cell 2"),
+    ],
+)
+def test_dialog_and_call_name_the_cell(arguments: JsonObject, summary: str):
+    assert NOTEBOOK_EDIT.summary({"path": "a.ipynb", **arguments}) == summary
 
 
 async def test_a_cell_changes_its_type_and_an_empty_notebook_gets_one(place: Workplace):

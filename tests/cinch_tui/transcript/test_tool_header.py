@@ -150,3 +150,16 @@ def test_framed_error_is_shown_once_and_without_its_frame():
 
     assert header(block, 60) == "▸ ✗ Bash  no such issue"
     assert [line.text.strip() for line in body_lines(block, BlockStyles.bare(), 60)] == ["no such issue", "Try 7."]
+
+
+@pytest.mark.parametrize(
+    ("paths", "outcome"), [(["src/a.py"], "src/a.py +2 −1"), (["src/a.py", "my docs/b.md"], "2 files +4 −2")]
+)
+def test_outcome_of_a_git_diff_is_its_size(paths: list[str], outcome: str):
+    diff = "".join(
+        f"diff --git a/{path} b/{path}\nindex 1..2 100644\n--- a/{path}\n+++ b/{path}\n@@ -1 +1,2 @@\n-1\n+2\n+3\n"
+        for path in paths
+    )
+    block = ended("done", "git diff", diff)
+
+    assert header(block, 60) == f"▸ ✓ Bash git diff  {outcome}"

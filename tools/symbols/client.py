@@ -175,7 +175,11 @@ async def _names(folder: Path) -> Sequence[str]:
     names = await Ripgrep(["--files", "--null", *options], folder).names()
 
     def chosen() -> list[str]:
-        # msgpack holds UTF-8 only.
-        return [name for name in names if language_of(name) and not is_secret(name) and name.isprintable()]
+        # ripgrep does not know the forms of Unicode that a secret's name can have; msgpack holds UTF-8 only.
+        return [
+            name
+            for name in names
+            if language_of(name) and (name.isascii() or not is_secret(name)) and name.isprintable()
+        ]
 
     return await asyncio.to_thread(chosen)

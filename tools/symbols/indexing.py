@@ -5,13 +5,16 @@ Several processes do it if there is much to read.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
+
+import msgspec
 
 from tools.symbols.definitions import definitions
 from tools.symbols.languages import language_of
@@ -49,12 +52,21 @@ def update(database: IndexDatabase, root: str, names: Iterable[str], prefix: str
         The files below the prefix, in order of their paths.
     """
     present = _stamps(root, names)
+    state = state_of(present)
+    if database.is_current(prefix, state):
+        return present
     known = database.stamps()
     database.remove(path for path in known if path.startswith(prefix) and path not in present)
     changed = [(path, stamp) for path, stamp in present.items() if known.get(path) != stamp]
     for entries in _in_processes(partial(_entries, root), _batches(changed, _WORDS_BATCH)):
         database.save_files(entries)
+    database.set_current(prefix, state)
     return present
+
+
+def state_of(files: Mapping[str, Stamp]) -> bytes:
+    """Return a digest of files and their stamps."""
+    return hashlib.blake2b(msgspec.msgpack.encode(files)).digest()
 
 
 def parse(

@@ -19,7 +19,7 @@ from msgspec import Struct
 from tools.symbols.definitions import Definition
 from tools.symbols.languages import queries_version
 
-_VERSION = 2
+_VERSION = 3
 _BUSY_S = 2.0
 _MOST_DATABASES = 20
 """Number of projects with an index; that of the project used least recently is removed."""
@@ -30,6 +30,7 @@ CREATE TABLE files (
     is_parsed INTEGER NOT NULL
 );
 CREATE TABLE tags (id INTEGER PRIMARY KEY, definitions BLOB NOT NULL, weights BLOB NOT NULL, words BLOB NOT NULL);
+CREATE TABLE current (prefix TEXT PRIMARY KEY, state BLOB NOT NULL);
 CREATE TABLE rankings (state BLOB PRIMARY KEY, data BLOB NOT NULL, used INTEGER NOT NULL);
 """
 _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -90,6 +91,16 @@ class IndexDatabase:
         rows = self._connection.execute("SELECT path, modified, size FROM files")
         return {path: Stamp(modified, size) for path, modified, size in rows}
 
+    def is_current(self, prefix: str, state: bytes) -> bool:
+        """Return True if the files below a prefix were in this state when they were last looked at."""
+        query = "SELECT 1 FROM current WHERE prefix = ? AND state = ?"
+        return self._connection.execute(query, (prefix, state)).fetchone() is not None
+
+    def set_current(self, prefix: str, state: bytes) -> None:
+        """Note the state of the files below a prefix, until a file is added, replaced or removed."""
+        with self._connection:
+            self._connection.execute("INSERT OR REPLACE INTO current VALUES (?, ?)", (prefix, state))
+
     def unparsed(self) -> list[str]:
         """Return the files that are not parsed, in the order of their paths."""
         rows = self._connection.execute("SELECT path FROM files WHERE NOT is_parsed ORDER BY path")
@@ -98,6 +109,7 @@ class IndexDatabase:
     def save_files(self, entries: Iterable[FileEntry]) -> None:
         """Add or replace files that are not parsed."""
         with self._connection:
+            self._connection.execute("DELETE FROM current")
             for entry in entries:
                 (number,) = self._connection.execute(
                     "INSERT INTO files (path, modified, size, is_parsed) VALUES (?, ?, ?, 0) "
@@ -124,6 +136,7 @@ class IndexDatabase:
 
     def remove(self, paths: Iterable[str]) -> None:
         with self._connection:
+            self._connection.execute("DELETE FROM current")
             for path in paths:
                 self._connection.execute("DELETE FROM tags WHERE id = (SELECT id FROM files WHERE path = ?)", (path,))
                 self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
@@ -206,7 +219,7 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = OFF")
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        for table in ("files", "tags", "rankings"):
+        for table in ("files", "tags", "current", "rankings"):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
         for statement in filter(str.strip, _SCHEMA.split(";")):
             connection.execute(statement)

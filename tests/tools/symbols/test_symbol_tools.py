@@ -183,6 +183,21 @@ async def test_changed_added_and_removed_files_are_noticed(place: Workplace, cac
     assert [line.partition(" ")[0] for line in called.lines[:-1]] == ["core/engine.py:3-3", "core/other.py:1-1"]
 
 
+async def test_a_file_that_is_as_it_was_two_calls_ago_is_noticed(place: Workplace, cache: Path):
+    tool, file = SymbolTool(cache), place.put("core/part.py", "class Flywheel: ...\n")
+    os.utime(file, (1, 1))
+    first = await place.call(tool, name="Flywheel", path="core")
+    file.write_text("class Crankshaft: ...\n")
+    await place.call(tool, name="Flywheel")
+    file.write_text("class Flywheel: ...\n")
+    os.utime(file, (1, 1))
+
+    again = await place.call(tool, name="Flywheel", path="core")
+
+    assert again.lines == first.lines
+    assert first.lines[0].startswith("core/part.py:1-1")
+
+
 @pytest.mark.parametrize("content", [b"", b"no database" * 1000, None])
 async def test_a_damaged_index_is_built_anew(place: Workplace, cache: Path, content: bytes | None):
     tool = SymbolTool(cache)

@@ -105,8 +105,9 @@ class ConversationScreen(FrameLimitedScreen):
 
     @on(Covered)
     def _covered(self, message: Covered) -> None:
-        # The rows below can change while the dialog is open.
-        self.screen_layout_refresh_signal.subscribe(self, self._fit_above_dialog, immediate=True)
+        # The rows below can change while the dialog is open. Textual does not type the screens of its signal.
+        refreshed = self.screen_layout_refresh_signal  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        refreshed.subscribe(self, self._fit_above_dialog, immediate=True)  # pyright: ignore[reportUnknownMemberType]
         self._covered_rows = message.rows
         self._fit_above_dialog()
 

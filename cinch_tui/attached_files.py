@@ -40,6 +40,8 @@ _SECRET_NAMES = re.compile(
     re.IGNORECASE,
 )
 _SECRET_FOLDERS = frozenset((".ssh", ".gnupg", ".aws", ".git"))
+INSTRUCTIONS = "instructions"
+"""Extent of the file of a skill or command that the user started."""
 _SAMPLES = (".example", ".sample", ".template", ".dist")
 
 
@@ -119,7 +121,7 @@ def without_attached(content: Sequence[UserContent]) -> tuple[UserContent, ...]:
 def attached_names(content: Sequence[UserContent]) -> list[str]:
     """Return the attached files of a message, in the format of `AttachedFiles.attached`."""
     texts = [block.text for block in content if isinstance(block, Text) and is_attached(block)]
-    return [f"{path} ({extent})" for path, extent in (_heading(text) for text in texts)]
+    return [_named(*_heading(text)) for text in texts]
 
 
 async def _read(path: str, agent: Agent) -> tuple[str, ToolOutput]:
@@ -170,6 +172,13 @@ def _blocks(path: str, output: ToolOutput) -> list[UserContent]:
 def _heading(text: str) -> tuple[str, str]:
     path, _, rest = text.removeprefix(OPENING).partition('" extent="')
     return path, rest.partition('">')[0]
+
+
+def _named(path: str, extent: str) -> str:
+    if extent != INSTRUCTIONS:
+        return f"{path} ({extent})"
+    file = PurePath(path)
+    return f"the instructions of {file.parent.name if file.name == 'SKILL.md' else file.stem}"
 
 
 def _extent(output: ToolOutput) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from cinch_tui.attached_files import attach_files
+from cinch_tui.attached_files import INSTRUCTIONS, attach_files
 from cinch_tui.trust.prompt import may_run
 from extensions.commands import FileCommand, command_template
 from extensions.index_text import FileError, reason, shown
@@ -95,7 +95,7 @@ class TemplateUse(Struct, frozen=True):
         assembly = self.assembly
         path = shown(assembly.workspace.display(self.source.path)).replace('"', "'")
         instructions = (
-            f'{OPENING}{path}" extent="instructions">\nThe user started {self.name}. Follow these instructions.\n\n'
+            f'{OPENING}{path}" extent="{INSTRUCTIONS}">\nThe user started {self.name}. Follow these instructions.\n\n'
             f"{text}\n</attached>"
         )
         # What a skill mentions with @ is often no file.

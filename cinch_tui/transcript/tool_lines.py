@@ -81,8 +81,9 @@ def _result(first: str, counts: str, cells: int) -> str:
 
 
 def first_line(call: ToolCallState) -> str:
-    """Return the first output line of a finished call; empty for failures and changes, whose size says more."""
-    if call.status != "done":
+    """Return the first output line of a call that ended; empty for changes, whose size says more."""
+    # The outcome of other failures is their error.
+    if call.status != "done" and not (call.status == "failed" and isinstance(call.view, TerminalView)):
         return ""
     match call.view:
         case TerminalView(output=text) | TextView(text):

@@ -13,9 +13,10 @@ from fakes.pictures import png
 from fakes.script import Reply
 
 from cinch_tui.app.app import CinchApp
-from cinch_tui.attached_files import mentioned_paths
+from cinch_tui.attached_files import attached_names, mentioned_paths
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
 from cinch_tui.user_input import user_input_of
+from harness.messages import Text
 
 
 @pytest.fixture
@@ -138,3 +139,10 @@ async def test_queued_message_comes_back_without_the_files(project: Path, server
 )
 def test_mentions_are_found(text: str, names: list[str]):
     assert mentioned_paths(text) == names
+
+
+@pytest.mark.parametrize("path", ["/opt/cinch/skills/commit/SKILL.md", ".claude/commands/commit.md"])
+def test_instructions_of_a_skill_or_command_are_shown_by_its_name(path: str):
+    content = (Text("/commit"), Text(f'<attached path="{path}" extent="instructions">\nCommit.\n</attached>'))
+
+    assert attached_names(content) == ["the instructions of commit"]

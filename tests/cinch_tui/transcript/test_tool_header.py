@@ -52,6 +52,14 @@ def test_a_failure_does_not_repeat_the_path_before_it():
     assert header(block, 60) == "▸ ✗ Bash src/a.py  old_string is not in the file."
 
 
+@pytest.mark.parametrize("status", ["done", "failed"])
+def test_a_failed_command_says_why(status: ToolStatus):
+    block = ended(status, "", "")
+    block.view = TerminalView("git commit", "Author identity unknown\n\n*** Please tell me who you are.", 128)
+
+    assert header(block, 60) == "▸ ✗ Bash  Author identity unknown · exit 128"
+
+
 def test_a_command_without_output_is_reported_as_such():
     block = ended("done", "git status --short", "Exit code: 0\n(no output)")
     block.view = TerminalView("git status --short", "", 0)

@@ -190,7 +190,7 @@ async def test_tools_are_one_line_until_unfolded_and_diffs_stay_open() -> None:
             "    1 - a",
             "    1 + b",
             "",
-            "▸ ✗ Bash the Bash  exit 2",
+            "▸ ✗ Bash the Bash  no rule · exit 2",
             "",
         ]
 

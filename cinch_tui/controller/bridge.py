@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from textual.timer import Timer
 
+from cinch_tui.controller.written_calls import WrittenCalls
 from cinch_tui.keybindings.keymap import hint
 from cinch_tui.reports.citations import sources_of
 from cinch_tui.reports.formatting import app_hints
@@ -30,10 +31,12 @@ from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.errors import InvalidReply, ModelOverloaded, ModelThrottled, NetworkError
 from harness.jobs import is_job_notice
 from harness.messages import AssistantMessage, Text, Thinking, UserMessage
+from harness.ports.tool import Tool
 from harness.views import TerminalView, TextView, TodoView, View
 
 SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
 """Tools with their own panel or dialog."""
+HIDDEN_WHILE_WRITTEN = ("todo",)
 QUESTIONS = ("ask_user", "submit_plan")
 """Tools whose calls wait for the user."""
 
@@ -41,9 +44,11 @@ QUESTIONS = ("ask_user", "submit_plan")
 class Bridge:
     """Updates widgets; subscribe `receive` to an agent's bus."""
 
-    def __init__(self, widgets: ChatWidgets) -> None:
+    def __init__(self, widgets: ChatWidgets, tools: Callable[[], Sequence[Tool]] = lambda: ()) -> None:
+        """Create a bridge; `tools` returns the tools that the model may call."""
         self._widgets = widgets
         self._streaming: dict[int, ReplyBlock | ThinkingBlock] = {}
+        self._written = WrittenCalls(widgets.tool_panel, tools)
         self._planned_reply = ""
         self._reply_blocks: list[ReplyBlock | ThinkingBlock] = []
         self._tools: dict[str, ToolBlock] = {}
@@ -94,6 +99,7 @@ class Bridge:
         # Routing and fallback models apply to one run only.
         model = self._model or self._widgets.status.status.model
         self._widgets.set_status(state=_STATES.get(event.stop_reason, "idle"), note="", model=model)
+        self._written.end()
         self._widgets.tool_panel.clear()
         self._retry.drop()
         if event.stop_reason == "aborted":
@@ -116,9 +122,13 @@ class Bridge:
         match event.delta:
             case BlockStart(index, kind):
                 self._open_block(index, kind)
+                if kind == "tool_call" and event.delta.name not in HIDDEN_WHILE_WRITTEN:
+                    self._written.begin(event.delta)
             case BlockDelta(index, text):
                 block = self._streaming.get(index)
-                if block is not None:
+                if block is None:
+                    self._written.add(index, text)
+                else:
                     block.append(text)
                     self._widgets.transcript.changed(block)
             case BlockEnd(index):
@@ -156,6 +166,7 @@ class Bridge:
             return
         if not isinstance(message, AssistantMessage):
             return
+        self._written.end()
         self._planned_reply = message.text if self._widgets.status.status.plan else ""
         for index in tuple(self._streaming):
             self._finish_block(index)
@@ -178,6 +189,7 @@ class Bridge:
                     pass
 
     def _message_discarded(self) -> None:
+        self._written.end()
         for block in self._reply_blocks:
             self._widgets.transcript.drop(block)
         self._reply_blocks.clear()

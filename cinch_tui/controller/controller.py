@@ -185,7 +185,7 @@ class SessionController(ChatSession):
 
         self._assembly = assembly
         agent, widgets = assembly.agent, self.view.widgets
-        self._bridge = Bridge(widgets)
+        self._bridge = Bridge(widgets, lambda: agent.state.known_tools)
         widgets.show_thinking(shown=self.settings.ui.show_thinking)
         agent.subscribe(self._bridge.receive)
         agent.subscribe(self.sender.queue.receive)

@@ -35,11 +35,12 @@ KEYS = (
     "tools.leave back",
 )
 
-CallState: TypeAlias = Literal["running", "done", "failed"]
+CallState: TypeAlias = Literal["written", "running", "done", "failed"]
+"""A call is `written` while the model writes its arguments."""
 
 CallAction: TypeAlias = Literal["cancel", "background", "show"]
 
-_MARKS: dict[CallState, str] = {"running": "●", "done": "✓", "failed": "✗"}
+_MARKS: dict[CallState, str] = {"written": "○", "running": "●", "done": "✓", "failed": "✗"}
 
 
 class LiveCall(Struct):
@@ -50,6 +51,10 @@ class LiveCall(Struct):
     state: CallState = "running"
     finished: float = 0.0
 
+    @property
+    def is_active(self) -> bool:
+        return self.state in ("written", "running")
+
 
 class ToolPanel(PanelKeys, can_focus=True):
     """Calls are identified by id. Finished calls fade after a while.
@@ -59,7 +64,7 @@ class ToolPanel(PanelKeys, can_focus=True):
 
     BINDINGS = bindings("tools")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"tool-panel--{name}" for name in ("running", "done", "failed", "summary", "tail", "chosen", "hint")
+        f"tool-panel--{name}" for name in ("written", "running", "done", "failed", "summary", "tail", "chosen", "hint")
     }
 
     has_calls = var(default=False, toggle_class="-has-calls")
@@ -88,6 +93,13 @@ class ToolPanel(PanelKeys, can_focus=True):
         self._calls[call_id] = LiveCall(_one_line(label), _one_line(summary), self._clock())
         self._changed()
 
+    def written(self, call_id: str, label: str, summary: str, *, since: float) -> None:
+        """Show a call that the model writes since a time of the clock."""
+        if self._retiring is not None:
+            self._let_go()
+        self._calls[call_id] = LiveCall(_one_line(label), _one_line(summary), since, state="written")
+        self._changed()
+
     def updated(self, call_id: str, tail_line: str) -> None:
         if call_id in self._calls:
             self._calls[call_id].tail = _one_line(tail_line)
@@ -105,7 +117,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         self._changed()
 
     def retire(self) -> None:
-        """Remove finished calls soon; a call that starts first takes their place, so nothing jumps."""
+        """Remove finished and written calls soon; a call that starts first takes their place, so nothing jumps."""
         if self._calls and self._retiring is None:
             self._retiring = self.set_timer(RETIRE_SECONDS, self._retire)
 
@@ -120,17 +132,17 @@ class ToolPanel(PanelKeys, can_focus=True):
         self._keep_calls(lambda call: False)
 
     def _keep_calls(self, is_kept: Callable[[LiveCall], bool]) -> None:
-        """Remove finished calls, except for those that are kept."""
+        """Remove calls that do not run, except for those that are kept."""
         calls = self._calls.items()
         self._calls = {call_id: call for call_id, call in calls if call.state == "running" or is_kept(call)}
 
     def tick(self) -> None:
         """Update elapsed times and remove faded calls."""
         before, faded = len(self._calls), self._clock() - self._fade_seconds
-        self._keep_calls(lambda call: call.finished > faded)
+        self._keep_calls(lambda call: call.is_active or call.finished > faded)
         if len(self._calls) < before:
             self._changed()
-        elif any(call.state == "running" for call in self._calls.values()):
+        elif any(call.is_active for call in self._calls.values()):
             self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -153,7 +165,7 @@ class ToolPanel(PanelKeys, can_focus=True):
 
     def _counted(self, line: Content) -> Content:
         """Return the only visible row with the number of other running calls."""
-        others = sum(call.state == "running" for call in self._calls.values()) - 1
+        others = sum(call.is_active for call in self._calls.values()) - 1
         count = f"  +{others} more" if others > 0 else ""
         room = max(0, self.size.width - len(count))
         return line.truncate(room, ellipsis=True, pad=bool(count)).append(count)
@@ -205,7 +217,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         """Return the visible calls in order, preferring running ones, then later ones."""
 
         def rank(call_id: str) -> tuple[bool, float]:
-            return self._calls[call_id].state == "running", self._calls[call_id].started
+            return self._calls[call_id].is_active, self._calls[call_id].started
 
         kept = set(sorted(self._calls, key=rank, reverse=True)[:rows])
         return [call_id for call_id in self._calls if call_id in kept]
@@ -224,7 +236,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         return Content.assemble(row, (way_in, self._look("hint")))
 
     def _row(self, call: LiveCall, width: int) -> Content:
-        seconds = (self._clock() if call.state == "running" else call.finished) - call.started
+        seconds = (self._clock() if call.is_active else call.finished) - call.started
         # Tools of MCP servers have long names; the progress of a call matters more.
         label = Content(call.label).truncate(max(MIN_LABEL, width // 2), ellipsis=True)
         mark = Content.assemble((f"{_MARKS[call.state]} ", self._look(call.state)), label, " ")

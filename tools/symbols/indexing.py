@@ -70,7 +70,12 @@ def state_of(files: Mapping[str, Stamp]) -> bytes:
 
 
 def parse(
-    database: IndexDatabase, root: str, paths: Sequence[str], is_over: Callable[[], bool] = lambda: False
+    database: IndexDatabase,
+    root: str,
+    paths: Sequence[str],
+    is_over: Callable[[], bool] = lambda: False,
+    *,
+    niceness: int = 0,
 ) -> None:
     """Read the definitions of files.
 
@@ -79,13 +84,14 @@ def parse(
         root: The project.
         paths: Files whose words are known.
         is_over: Asked after some of the files; if it returns True, the others are left out.
+        niceness: Added to that of the processes for many files.
     """
     if not paths:
         return
     stamps = database.stamps()
     # Another process may have removed a file meanwhile.
     batches = _batches(((path, stamps[path]) for path in paths if path in stamps), _TAGS_BATCH)
-    for tags in _in_processes(partial(_tags, root), batches):
+    for tags in _in_processes(partial(_tags, root), batches, niceness):
         database.save_tags(tags)
         if is_over():
             break
@@ -121,7 +127,7 @@ def _batches(files: Iterable[tuple[str, Stamp]], most: int) -> list[_Batch]:
     return batches
 
 
-def _in_processes(work: Callable[[_Batch], _Result], batches: Sequence[_Batch]) -> Iterator[_Result]:
+def _in_processes(work: Callable[[_Batch], _Result], batches: Sequence[_Batch], niceness: int = 0) -> Iterator[_Result]:
     """Yield the result of each batch, in any order."""
     processes = min(_MOST_PROCESSES, os.cpu_count() or 1)
     if processes < 2 or len(batches) <= _FEW_BATCHES:
@@ -131,7 +137,7 @@ def _in_processes(work: Callable[[_Batch], _Result], batches: Sequence[_Batch]) 
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+    with ProcessPoolExecutor(processes, get_context("fork"), os.nice, (niceness,)) as pool:
         tasks = [pool.submit(work, batch) for batch in batches]
         try:
             for task in as_completed(tasks):

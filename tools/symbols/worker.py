@@ -24,6 +24,8 @@ from tools.symbols.store import IndexDatabase, use_index
 
 IDLE_S = 120.0
 """Time in seconds after which a process without requests ends."""
+BACKGROUND_NICENESS = 10
+"""Added to that of the processes that work between requests: the user and their programs come first."""
 LENGTH_BYTES = 8
 
 
@@ -88,7 +90,7 @@ def _finish(request: Request) -> None:
 
     def work(database: IndexDatabase) -> None:
         unparsed = [path for path in database.unparsed() if path.startswith(request.prefix)]
-        parse(database, request.root, unparsed, _is_asked)
+        parse(database, request.root, unparsed, _is_asked, niceness=BACKGROUND_NICENESS)
 
     with suppress(Exception):
         use_index(Path(request.cache), request.root, work)

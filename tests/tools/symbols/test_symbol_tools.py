@@ -19,7 +19,7 @@ from fakes.workplace import Workplace
 from harness.errors import CinchError, OutsideWorkspace
 from tools.find_symbol import SymbolTool
 from tools.repo_map import MapTool
-from tools.symbols import client, repository_map, worker
+from tools.symbols import client, indexing, repository_map, worker
 from tools.symbols.lookup import SymbolQuery, SymbolResult
 from tools.symbols.repository_map import MapQuery, MapResult
 from tools.symbols.store import IndexDatabase, index_path, use_index
@@ -298,6 +298,22 @@ def test_a_map_of_many_new_files_is_a_draft_that_is_completed_between_requests(
     assert draft.files[0].lines[:2] == ["1: class TurboEngine:", "  2: def start_up(self): ..."]
     assert "MissingThing" not in str(draft.files)
     assert len(draft.files) < len(complete.files)
+
+
+def niceness_of(batch: object) -> int:
+    del batch
+    return os.nice(0)
+
+
+def test_processes_between_requests_give_way_to_others(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+    asked, between = (
+        set(indexing._in_processes(niceness_of, [[]] * 20, niceness)) for niceness in (0, worker.BACKGROUND_NICENESS)
+    )
+
+    own = os.nice(0)
+    assert (asked, between) == ({own}, {min(own + 10, 19)})
 
 
 def test_a_symbol_is_found_without_parsing_files_that_do_not_mention_it(place: Workplace, cache: Path):

@@ -360,6 +360,7 @@ class SessionController(ChatSession):
         elif isinstance(inner, ToolApprovalResolved | ModeChanged | JobEnded):
             self.show_permissions()
         elif isinstance(event, RequestStart):
+            self.view.widgets.status.update_context(event.tokens, self.context_window)
             self._preload_reply()
         elif isinstance(event, ModelChanged):
             self.app.run_worker(self._warm, group="preload")

@@ -36,9 +36,9 @@ from tools.untrusted_text import is_framed
 LONGEST = 200
 LONGEST_DIFF = 50
 """Maximum lines of a change in the transcript; `/diff` shows all of it."""
-FIRST_LINE = 60
-"""Maximum cells of the first output line in a folded call."""
-LEAST_FIRST_LINE = 8
+LONGEST_LINE = 60
+"""Maximum cells of the output line in a folded call."""
+LEAST_LINE = 8
 LONGEST_LOOKED_AT = 2_000
 WIDEST = 400
 """Longer than a line on the widest screen."""
@@ -58,7 +58,7 @@ def header_line(call: ToolCallState, styles: BlockStyles, width: int, *, folded:
     summary = one_line(call.summary)
     # Arguments and outcome share the width if both do not fit.
     limit = max(0, room // 2, room - cell_len(summary) - 1)
-    result = _result(first_line(call) if folded else "", metric(call, folded=folded), limit - 2)
+    result = _result(telling_line(call) if folded else "", metric(call, folded=folded), limit - 2)
     summary = truncated(summary, room - (cell_len(result) + 2 if result else 0) - 1)
     runs: list[Run] = [
         (mark, state),
@@ -71,21 +71,25 @@ def header_line(call: ToolCallState, styles: BlockStyles, width: int, *, folded:
     return StyledLine(segments, gutter=2, fill=styles.base + cursor)
 
 
-def _result(first: str, counts: str, cells: int) -> str:
-    """Join the first line of output and the metric; the line is truncated first, or omitted if little of it fits."""
+def _result(line: str, counts: str, cells: int) -> str:
+    """Join a line of output and the metric; the line is truncated first, or omitted if little of it fits."""
     spare = cells - cell_len(f" · {counts}")
-    if not first or counts.startswith(first) or spare < min(LEAST_FIRST_LINE, cell_len(first)):
+    if not line or counts.startswith(line) or spare < min(LEAST_LINE, cell_len(line)):
         return truncated(counts, cells)
-    first = truncated(first, min(spare if counts else cells, FIRST_LINE))
-    return f"{first} · {counts}" if counts else first
+    line = truncated(line, min(spare if counts else cells, LONGEST_LINE))
+    return f"{line} · {counts}" if counts else line
 
 
-def first_line(call: ToolCallState) -> str:
-    """Return the first output line of a call that ended; empty for changes, whose size says more."""
-    # The outcome of other failures is their error.
-    if call.status != "done" and not (call.status == "failed" and isinstance(call.view, TerminalView)):
-        return ""
+def telling_line(call: ToolCallState) -> str:
+    """Return the line of output that says most: the first, or of a command that failed the last.
+
+    Empty for changes, whose size says more, and other failures, whose outcome is their error.
+    """
     match call.view:
+        case TerminalView(output=text) if call.outcome == "failed":
+            return one_line(text[-LONGEST_LOOKED_AT:].rstrip().rpartition("\n")[2])
+        case _ if call.status != "done":
+            return ""
         case TerminalView(output=text) | TextView(text):
             start = text
         case ListingView(_, entries):

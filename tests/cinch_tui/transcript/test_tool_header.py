@@ -52,14 +52,6 @@ def test_a_failure_does_not_repeat_the_path_before_it():
     assert header(block, 60) == "▸ ✗ Bash src/a.py  old_string is not in the file."
 
 
-@pytest.mark.parametrize("status", ["done", "failed"])
-def test_a_failed_command_says_why(status: ToolStatus):
-    block = ended(status, "", "")
-    block.view = TerminalView("git commit", "Author identity unknown\n\n*** Please tell me who you are.", 128)
-
-    assert header(block, 60) == "▸ ✗ Bash  Author identity unknown · exit 128"
-
-
 def test_a_command_without_output_is_reported_as_such():
     block = ended("done", "git status --short", "Exit code: 0\n(no output)")
     block.view = TerminalView("git status --short", "", 0)
@@ -102,8 +94,12 @@ def test_first_line_is_dropped_if_only_the_counts_fit():
     assert header(block, 50).endswith("…  2 lines · 4.0s")
 
 
-def test_failed_command_shows_its_first_line_and_its_exit_code():
-    assert header(finished("boom\nend\n", code=2), 80) == "▸ ✗ Bash make  boom · exit 2 · 4.0s"
+@pytest.mark.parametrize("status", ["done", "failed"])
+def test_failed_command_shows_its_last_line_which_says_why(status: ToolStatus):
+    block = finished("tests/test_price.py F.\n\n1 failed, 1 passed in 0.1s\n", code=1, summary="pytest")
+    block.status = status
+
+    assert header(block, 80) == "▸ ✗ Bash pytest  1 failed, 1 passed in 0.1s · exit 1 · 4.0s"
 
 
 def test_result_uses_the_width_that_a_short_summary_leaves():

@@ -52,6 +52,8 @@ ORDER = [
 SEARCH = WebOptions(service="brave")
 SERVERS = LanguageServers(LspOptions())
 
+RED: JsonObject = {"label": "red", "description": "as before"}
+ASKED: JsonObject = {"choices": [{**RED, "body": ""}] * 2, "editable": False, "max_edit_length": None}
 EDIT: JsonObject = {"old_string": "x", "new_string": "y", "replace_all": False}
 
 
@@ -134,6 +136,11 @@ def test_building_the_tools_loads_none_until_one_is_called() -> None:
         ("edit_file", {"path": "a", "edits": '[{"old": "x", "newText": "y"}]'}, {"path": "a", "edits": [EDIT]}),
         ("grep", {"pattern": "x", "-i": True, "-C": 3, "include": "*.py"}, {"ignore_case": True, "context": 3}),
         ("bash", {"cmd": "ls", "timeout": 5000, "run_in_background": True}, {"command": "ls", "timeout_s": 5.0}),
+        (
+            "ask_user",
+            {"questions": [{"question": "Which?", "header": "Color", "options": [RED, RED], "multiSelect": True}]},
+            {"questions": [{**ASKED, "prompt": "Which?", "header": "Color", "multi_select": True}]},
+        ),
     ],
 )
 def test_names_of_other_agents_and_values_in_strings_are_accepted(

@@ -69,7 +69,7 @@ class AskArguments(AskQuestion):
         list[AskQuestion],
         Meta(
             max_length=4,
-            description="Two to four questions with the fields above, answered together; instead of prompt.",
+            description="Two to four questions with the fields above, answered together; instead of one.",
         ),
     ] = field(default_factory=list[AskQuestion])
     timeout_s: Annotated[

@@ -49,7 +49,9 @@ CLAUDE_TOOLS: Mapping[str, ClaudeTool] = {
     "Task": _AGENT,
     "Skill": ClaudeTool(("skill",), arguments={"skill": "name", "args": "arguments"}),
     "TodoWrite": ClaudeTool(("todo",)),
-    "AskUserQuestion": ClaudeTool(("ask_user",)),
+    "AskUserQuestion": ClaudeTool(
+        ("ask_user",), arguments={"question": "prompt", "options": "choices", "multiSelect": "multi_select"}
+    ),
     "ExitPlanMode": ClaudeTool(("submit_plan",)),
     "TaskOutput": ClaudeTool(("job_output",), arguments={"task_id": "job_id"}),
     "BashOutput": ClaudeTool(("job_output",), arguments={"bash_id": "job_id"}),

@@ -214,6 +214,30 @@ async def test_deferred_tools_and_lists_of_tools_have_the_names_of_the_dialect(t
     assert used[2]["input"] == {"prompt": "Look.", "tools": ["Read", "Grep"]}
 
 
+async def test_questions_have_the_names_of_the_dialect(tmp_path: Path):
+    options = [{"label": "red", "description": "as before"}, {"label": "blue", "description": "new"}]
+    question = {"question": "Which color?", "header": "Color", "options": options, "multiSelect": False}
+    script = [
+        Reply(calls=[("AskUserQuestion", {"questions": [question]}), ("AskUserQuestion", question)]),
+        Reply("Done."),
+    ]
+    with ModelServer(script) as server:
+        agent = dialect_agent(server, tmp_path)
+        await agent.prompt("go")
+        user = agent.options.user
+        await agent.close()
+
+    assert isinstance(user, ScriptedUser)
+    assert [each.prompt for each in user.questions] == ["Which color?"] * 2
+    assert [[choice.label for choice in each.choices] for each in user.questions] == [["red", "blue"]] * 2
+    schema = declared(server)["AskUserQuestion"]["input_schema"]
+    several = schema["properties"]["questions"]["items"]
+    for each in (schema["properties"], several["properties"]):
+        assert question.keys() <= each.keys()
+        assert not {"prompt", "choices", "multi_select"} & each.keys()
+    assert several["required"] == ["question"]
+
+
 async def test_arguments_are_translated_while_they_are_received(tmp_path: Path):
     text = "".join(f"line {number}\\n" for number in range(40))
     call = ("Write", {"file_path": "new.py", "content": text})

@@ -42,7 +42,7 @@ class ToolNames(Struct, frozen=True):
     name: str
     """Its name."""
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Arguments with another name in cinch: that name by the one of the dialect."""
+    """Arguments with another name in cinch, also in the objects of a list: that name by the one of the dialect."""
     milliseconds: frozenset[str] = frozenset()
     """Arguments of the dialect in milliseconds that are seconds in cinch."""
     absent: frozenset[str] = frozenset()
@@ -290,17 +290,25 @@ def _deltas(index: int, text: str) -> list[Delta]:
 
 def _sent_schema(schema: JsonObject, names: ToolNames) -> JsonObject:
     """Return the schema of a tool with the parameters of the dialect."""
-    theirs = names.sent
-    properties, required = schema.get("properties"), schema.get("required")
+    properties = schema.get("properties")
     own = properties if isinstance(properties, dict) else {}
-    shown: JsonObject = {
-        theirs.get(name, name): _sent_property(theirs.get(name, name), each, names)
-        for name, each in own.items()
-        if name not in names.absent
-    }
-    needed = [theirs.get(str(name), name) for name in required] if isinstance(required, list) else []
-    sent: JsonObject = {**schema, "properties": {**shown, **names.unused}}
-    return {**sent, "required": needed} if needed else sent
+    known: JsonObject = {name: each for name, each in own.items() if name not in names.absent}
+    sent = _sent_object({**schema, "properties": known}, names)
+    renamed = sent["properties"]
+    assert isinstance(renamed, dict)
+    shown: JsonObject = {name: _sent_property(name, each, names) for name, each in renamed.items()}
+    return {**sent, "properties": {**shown, **names.unused}}
+
+
+def _sent_object(schema: JsonObject, names: ToolNames) -> JsonObject:
+    """Return the schema of an object with the names of the dialect."""
+    theirs = names.sent
+    sent = dict(schema)
+    if isinstance(properties := schema.get("properties"), dict):
+        sent["properties"] = {theirs.get(name, name): each for name, each in properties.items()}
+    if isinstance(required := schema.get("required"), list):
+        sent["required"] = [theirs.get(str(name), name) for name in required]
+    return sent
 
 
 def _sent_property(name: str, schema: JsonValue, names: ToolNames) -> JsonValue:
@@ -311,9 +319,12 @@ def _sent_property(name: str, schema: JsonValue, names: ToolNames) -> JsonValue:
         times: JsonObject = {"default": round(default * 1000)} if isinstance(default, int | float) else {}
         return {"type": "number", "description": "In milliseconds; at most 600000.", **times}
     items = schema.get("items")
-    if name in names.unused_in and isinstance(items, dict) and isinstance(inner := items.get("properties"), dict):
-        return {**schema, "items": {**items, "properties": {**inner, **names.unused_in[name]}}}
-    return schema
+    if not isinstance(items, dict) or "properties" not in items:
+        return schema
+    sent = _sent_object(items, names)
+    if name in names.unused_in and isinstance(inner := sent["properties"], dict):
+        sent["properties"] = {**inner, **names.unused_in[name]}
+    return {**schema, "items": sent}
 
 
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ class Accounts:
 
     def issue(self, client_id: str, scopes: list[str], resource: str | None) -> OAuthToken:
         access, refresh = f"access-{secrets.token_urlsafe(24)}", f"refresh-{secrets.token_urlsafe(24)}"
-        # Later than the client is told, so that the server's clock never rejects a token in the middle of a test.
+        # Later than `expires_in` says, so that the server's clock never rejects a token in the middle of a test.
         ends = int(time.time()) + max(self.lifetime, 3600)
         self.access[access] = AccessToken(
             token=access, client_id=client_id, scopes=scopes, expires_at=ends, resource=resource

@@ -4,14 +4,13 @@ from typing import Literal
 
 import pytest
 from fakes.chat import until
-from fakes.widget_app import WidgetApp
+from fakes.chat_stage import chat_stage
 
-from cinch_tui.controller.bridge import Bridge
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import metric
 from cinch_tui.widgets.chat_widgets import ChatWidgets
-from cinch_tui.widgets.status_bar import StatusBar, parts_of
+from cinch_tui.widgets.status_bar import parts_of
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -35,14 +34,6 @@ from harness.messages import ModelSpec, Text, ToolCall, ToolResult, UserMessage,
 from harness.views import TerminalView, TextView, View
 
 
-def stage() -> tuple[WidgetApp, ChatWidgets, Bridge]:
-    status = StatusBar()
-    widgets = ChatWidgets.above(status)
-    app = WidgetApp(*widgets.above_prompt, status, styles=("transcript", "code", "panel", "status"))
-    app.AUTO_FOCUS = ""
-    return app, widgets, Bridge(widgets)
-
-
 def started(name: str) -> ToolExecutionStart:
     return ToolExecutionStart(call=ToolCall("1", name, {}), label=name, summary="it")
 
@@ -59,7 +50,7 @@ def panel(widgets: ChatWidgets) -> str:
     "after", [MessageStart(message_id="m", role="assistant"), AgentEnd(stop_reason="stop")], ids=["reply", "end"]
 )
 async def test_calls_leave_the_panel_when_the_agent_continues(after: Event):
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test() as pilot:
         for event in (started("grep"), ended("grep")):
             bridge.receive(event)
@@ -74,7 +65,7 @@ async def test_calls_leave_the_panel_when_the_agent_continues(after: Event):
 
 @pytest.mark.parametrize("name", ["ask_user", "submit_plan", "todo"])
 async def test_tools_with_their_own_panel_are_not_in_the_tool_panel(name: str):
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test() as pilot:
         bridge.receive(started(name))
         await pilot.pause()
@@ -83,7 +74,7 @@ async def test_tools_with_their_own_panel_are_not_in_the_tool_panel(name: str):
 
 
 async def test_a_subagent_shows_what_it_is_at_in_its_own_call_and_nowhere_else():
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test() as pilot:
         bridge.receive(started("delegate_subagent"))
         for inner in (started("grep"), MessageEnd(message=UserMessage((Text("dig"),))), ended("grep")):
@@ -98,7 +89,7 @@ async def test_a_subagent_shows_what_it_is_at_in_its_own_call_and_nowhere_else()
 
 
 async def test_status_bar_counts_the_turns_of_a_run():
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test():
         counted: list[int] = []
         for event in (AgentStart(), TurnStart(), TurnStart(), AgentEnd(stop_reason="stop"), AgentStart(), TurnStart()):
@@ -110,7 +101,7 @@ async def test_status_bar_counts_the_turns_of_a_run():
 
 
 async def test_questions_of_subagents_show_that_they_wait_for_the_user():
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test():
         asked = SubagentEvent(call_id="2", event=ToolApprovalRequested(call=ToolCall("3", "bash", {}), reason="runs"))
         resolved = SubagentEvent(call_id="2", event=ToolApprovalResolved(call_id="3", decision="once"))
@@ -124,7 +115,7 @@ async def test_questions_of_subagents_show_that_they_wait_for_the_user():
 
 
 async def test_a_command_that_ends_with_a_status_has_failed_in_the_panel_too():
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test() as pilot:
         bridge.receive(started("bash"))
         bridge.receive(ended("bash", TerminalView("false", "", 1)))
@@ -134,7 +125,7 @@ async def test_a_command_that_ends_with_a_status_has_failed_in_the_panel_too():
 
 
 async def test_a_call_that_a_hook_blocked_has_failed_in_the_conversation():
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test() as pilot:
         result = ToolResult("1", "bash", (Text("not on a Friday"),), is_error=True)
         bridge.receive(HookRan(point="before_tool", outcome="blocked", call_id="1", result=result))
@@ -147,7 +138,7 @@ async def test_a_call_that_a_hook_blocked_has_failed_in_the_conversation():
 
 
 async def test_a_warning_to_the_model_is_one_notice_also_in_a_subagent():
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test() as pilot:
         text = "The same call of bash has failed 3 times."
         warning = HookRan(point="after_turn", outcome="injected", reason=text)
@@ -170,7 +161,7 @@ FIRST, SECOND = ModelSpec("anthropic", "first"), ModelSpec("openai", "second")
 
 
 async def test_the_status_shows_the_called_model_and_when_idle_the_chosen_one():
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test():
         shown: list[str] = []
         for event in (
@@ -193,7 +184,7 @@ async def test_the_status_shows_the_called_model_and_when_idle_the_chosen_one():
 
 @pytest.mark.parametrize("name", ["ask_user", "submit_plan"])
 async def test_a_question_shows_that_it_waits_for_the_user(name: str):
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test():
         notes: list[str] = []
         for event in (started(name), ended(name)):
@@ -207,7 +198,7 @@ async def test_a_question_shows_that_it_waits_for_the_user(name: str):
 
 @pytest.mark.parametrize(("answers", "folded"), [("Colour: Blue\nName: till", False), ("Blue", True)])
 async def test_answers_longer_than_one_line_stay_visible(answers: str, folded: bool):
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test() as pilot:
         for event in (started("ask_user"), ended("ask_user", TextView(answers))):
             bridge.receive(event)
@@ -218,7 +209,7 @@ async def test_answers_longer_than_one_line_stay_visible(answers: str, folded: b
 
 
 async def test_a_subagent_that_is_done_no_longer_shows_what_it_is_at():
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test() as pilot:
         bridge.receive(started("delegate_subagent"))
         bridge.receive(ToolExecutionUpdate(call_id="1", view=TextView("turn 1: Search TODO")))
@@ -241,7 +232,7 @@ async def test_a_subagent_that_is_done_no_longer_shows_what_it_is_at():
 async def test_trimming_reports_dropped_messages(
     reason: Literal["overflow", "window"], dropped: int, tokens: int, reported: list[str]
 ):
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test():
         bridge.receive(ContextTrimmed(reason=reason, dropped=dropped, tokens_before=900, tokens=tokens))
 
@@ -260,7 +251,7 @@ async def test_trimming_reports_dropped_messages(
     ],
 )
 async def test_a_failed_run_explains_how_to_continue(error_type: str, reported: list[str]):
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage()
     async with app.run_test():
         bridge.receive(AgentEnd(stop_reason="error", error="it failed", error_type=error_type))
 

@@ -4,18 +4,15 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from fakes.chat_stage import chat_stage
 from fakes.recording_host import RecordingHost
 from fakes.talk import written
-from fakes.widget_app import WidgetApp
 
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation
-from cinch_tui.controller.bridge import Bridge
 from cinch_tui.reports.notices import context_text
 from cinch_tui.transcript.blocks import NoticeBlock, SummaryBlock, summary_markdown
 from cinch_tui.transcript.history_blocks import blocks_of
-from cinch_tui.widgets.chat_widgets import ChatWidgets
-from cinch_tui.widgets.status_bar import StatusBar
 from harness.context.summary_text import prose_of
 from harness.events import CompactionEnd, CompactionStart, Event, Evicted
 from harness.messages import AssistantMessage, Message, Text, UserMessage, user
@@ -168,18 +165,15 @@ def test_changes_of_the_context_are_one_line(event: Event, text: str):
 
 
 async def test_summary_is_one_line_that_unfolds():
-    status = StatusBar()
-    widgets = ChatWidgets.above(status)
-    app = WidgetApp(*widgets.above_prompt, status, styles=("transcript", "code", "panel", "status"))
-    bridge = Bridge(widgets)
+    app, widgets, bridge = chat_stage()
     async with app.run_test():
         bridge.receive(CompactionStart(reason="manual", tokens=9))
-        while_it_runs = status.status.state
+        while_it_runs = widgets.status.status.state
         bridge.receive(CompactionEnd(reason="manual", summary_id="s", summary="It works.", replaced=3))
         bridge.receive(Evicted(ids=("a",), can_recall=True, tokens_before=9, tokens=3))
 
     block, cleared = widgets.transcript.blocks
-    assert (while_it_runs, status.status.state) == ("running", "idle")
+    assert (while_it_runs, widgets.status.status.state) == ("running", "idle")
     assert isinstance(block, SummaryBlock)
     assert (block.foldable, block.folded, len(block.make_parts())) == (True, True, 1)
     block.folded = False

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 from fakes.chat import until
+from fakes.chat_stage import chat_stage
 from fakes.widget_app import WidgetApp
 
 from cinch_tui.controller import written_calls
-from cinch_tui.controller.bridge import Bridge
 from cinch_tui.controller.written_calls import SHOW_AFTER_S, WrittenCalls
-from cinch_tui.widgets.chat_widgets import ChatWidgets
-from cinch_tui.widgets.status_bar import StatusBar
 from cinch_tui.widgets.tool_panel import ToolPanel
 from harness.deltas import BlockDelta, BlockStart
 from harness.events import (
@@ -81,14 +79,6 @@ def immediate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(written_calls, "SHOW_AFTER_S", 0.0)
 
 
-def stage() -> tuple[WidgetApp, ChatWidgets, Bridge]:
-    status = StatusBar()
-    widgets = ChatWidgets.above(status)
-    app = WidgetApp(*widgets.above_prompt, status, styles=("transcript", "code", "panel", "status"))
-    app.AUTO_FOCUS = ""
-    return app, widgets, Bridge(widgets, all_tools)
-
-
 def written(name: str, arguments: str) -> list[Event]:
     return [
         MessageStart(message_id="m", role="assistant"),
@@ -108,7 +98,7 @@ def written(name: str, arguments: str) -> list[Event]:
     ids=["written", "discarded", "stopped"],
 )
 async def test_call_leaves_the_panel_when_it_is_not_written_any_more(after: Event):
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage(all_tools)
     async with app.run_test() as pilot:
         for event in written("write_file", '{"path": "a.py", "content": "'):
             bridge.receive(event)
@@ -123,7 +113,7 @@ async def test_call_leaves_the_panel_when_it_is_not_written_any_more(after: Even
 
 @pytest.mark.usefixtures("immediate")
 async def test_call_that_starts_takes_its_row():
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage(all_tools)
     call = ToolCall("1", "write_file", {"path": "a.py"})
     async with app.run_test() as pilot:
         for event in written("write_file", '{"path": "a.py", "content": "'):
@@ -137,7 +127,7 @@ async def test_call_that_starts_takes_its_row():
 
 @pytest.mark.usefixtures("immediate")
 async def test_changes_of_the_task_list_are_not_shown_while_they_are_written():
-    app, widgets, bridge = stage()
+    app, widgets, bridge = chat_stage(all_tools)
     async with app.run_test():
         for event in written("todo", '{"items": ['):
             bridge.receive(event)

@@ -3,20 +3,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from fakes.chat_stage import chat_stage
 from fakes.cited_chat_tapes import NASA, SKY, TEXT
 from fakes.transcript_stage import Stage, screen
-from fakes.widget_app import WidgetApp
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
-from cinch_tui.controller.bridge import Bridge
 from cinch_tui.reports.citations import Source
 from cinch_tui.reports.summaries import TranscriptPart, source
 from cinch_tui.transcript.block import TranscriptBlock
 from cinch_tui.transcript.blocks import ReplyBlock, SourcesBlock, UserBlock
 from cinch_tui.transcript.history_blocks import blocks_of
-from cinch_tui.widgets.chat_widgets import ChatWidgets
-from cinch_tui.widgets.status_bar import StatusBar
 from harness.deltas import BlockDelta, BlockEnd, BlockStart
 from harness.events import MessageDiscarded, MessageEnd, MessageStart, MessageUpdate
 from harness.messages import AssistantMessage, Citation, Text, ToolCall, user
@@ -123,10 +120,7 @@ def test_a_resumed_session_shows_them_where_the_run_did() -> None:
 
 
 async def test_sources_follow_a_reply_that_was_streamed_and_no_discarded_one() -> None:
-    status = StatusBar()
-    widgets = ChatWidgets.above(status)
-    app = WidgetApp(*widgets.above_prompt, status, styles=("transcript", "code", "panel", "status"))
-    bridge = Bridge(widgets)
+    app, widgets, bridge = chat_stage()
     streamed = [BlockStart(0, "text"), BlockDelta(0, TEXT), BlockEnd(0, citations=PAGES)]
     async with app.run_test():
         for event in (

@@ -33,6 +33,8 @@ MAX_CHARACTERS = 200_000
 """Limit for all files of one prompt together."""
 MAX_TYPED_LINES = 20
 """Prompts with more lines are assumed to be pasted."""
+INSTRUCTIONS = "instructions"
+"""Extent of the file of a skill or command that the user started."""
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{,;:=\'`]))@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s@"]+))""")
 _CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _SECRET_NAMES = re.compile(
@@ -40,8 +42,6 @@ _SECRET_NAMES = re.compile(
     re.IGNORECASE,
 )
 _SECRET_FOLDERS = frozenset((".ssh", ".gnupg", ".aws", ".git"))
-INSTRUCTIONS = "instructions"
-"""Extent of the file of a skill or command that the user started."""
 _SAMPLES = (".example", ".sample", ".template", ".dist")
 
 

@@ -37,6 +37,7 @@ from harness.views import TerminalView, TextView, TodoView, View
 SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
 """Tools with their own panel or dialog."""
 HIDDEN_WHILE_WRITTEN = ("todo",)
+"""Tools whose calls are not shown while the model writes them: their panel changes right afterwards."""
 QUESTIONS = ("ask_user", "submit_plan")
 """Tools whose calls wait for the user."""
 

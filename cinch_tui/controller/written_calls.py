@@ -92,5 +92,5 @@ class WrittenCalls:
             return name, ""
         # The tool may be the user's own, and expects complete arguments.
         with suppress(Exception):
-            return tool.label, tool.summary(given)
+            return tool.label, str(tool.summary(given) or "")
         return tool.label, ""

@@ -58,7 +58,7 @@ def header_line(call: ToolCallState, styles: BlockStyles, width: int, *, folded:
     summary = one_line(call.summary)
     # Arguments and outcome share the width if both do not fit.
     limit = max(0, room // 2, room - cell_len(summary) - 1)
-    result = _result(telling_line(call) if folded else "", metric(call, folded=folded), limit - 2)
+    result = _result(_telling_line(call) if folded else "", metric(call, folded=folded), limit - 2)
     summary = truncated(summary, room - (cell_len(result) + 2 if result else 0) - 1)
     runs: list[Run] = [
         (mark, state),
@@ -80,7 +80,7 @@ def _result(line: str, counts: str, cells: int) -> str:
     return f"{line} · {counts}" if counts else line
 
 
-def telling_line(call: ToolCallState) -> str:
+def _telling_line(call: ToolCallState) -> str:
     """Return the line of output that says most: the first, or of a command that failed the last.
 
     Empty for changes, whose size says more, and other failures, whose outcome is their error.
@@ -125,7 +125,7 @@ def _outcome(call: ToolCallState, *, folded: bool) -> str:
         return words
     if call.status == "failed":
         return error_line(call.text, call.summary) if folded else "failed"
-    return size_of(call.text)
+    return _size_of(call.text)
 
 
 def _view_outcome(view: View, *, running: bool) -> str:
@@ -143,7 +143,7 @@ def _view_outcome(view: View, *, running: bool) -> str:
         case ImageView(_, _, width, height):
             return f"{width}×{height}" if width else ""
         case TextView(text):
-            return one_line(text.rstrip().rpartition("\n")[2]) if running else size_of(text)
+            return one_line(text.rstrip().rpartition("\n")[2]) if running else _size_of(text)
 
 
 def _terminal_outcome(view: TerminalView, *, running: bool) -> str:
@@ -152,10 +152,10 @@ def _terminal_outcome(view: TerminalView, *, running: bool) -> str:
     if view.note:
         return view.note
     code = view.exit_code
-    return f"exit {code}" if code else size_of(view.output) or ("no output" if code == 0 else "")
+    return f"exit {code}" if code else _size_of(view.output) or ("no output" if code == 0 else "")
 
 
-def size_of(text: str) -> str:
+def _size_of(text: str) -> str:
     """Return the number of lines, or the changes in a diff of git; a short line itself."""
     if text.startswith(_GIT_DIFF):
         return _changes_in(text.split("\n"))

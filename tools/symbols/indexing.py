@@ -52,7 +52,7 @@ def update(database: IndexDatabase, root: str, names: Iterable[str], prefix: str
         The files below the prefix, in order of their paths.
     """
     present = _stamps(root, names)
-    state = state_of(present)
+    state = _state_of(present)
     if database.is_current(prefix, state):
         return present
     known = database.stamps()
@@ -64,7 +64,7 @@ def update(database: IndexDatabase, root: str, names: Iterable[str], prefix: str
     return present
 
 
-def state_of(files: Mapping[str, Stamp]) -> bytes:
+def _state_of(files: Mapping[str, Stamp]) -> bytes:
     """Return a digest of files and their stamps."""
     return hashlib.blake2b(msgspec.msgpack.encode(files)).digest()
 
